@@ -19,7 +19,13 @@ from netbenefit.solvers import sizes as sizes_module
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
 from netbenefit.teachers.crossfit import blend
-from tests.helpers.strategies import all_points, brute_force, constrained_problems, problems
+from tests.helpers.strategies import (
+    all_points,
+    brute_force,
+    constrained_problems,
+    count_questions,
+    problems,
+)
 
 EXAMPLES = 400 if os.environ.get("NETBENEFIT_FULL") else 12
 
@@ -40,7 +46,7 @@ def random_problem(
 def possible_sizes(problem: Problem) -> list[int]:
     """Sizes for which the constraints leave any vectors."""
     found = []
-    for size in range(1, problem.patterns.n_features + 1):
+    for size in range(1, len(problem.questions) + 1):
         try:
             limit_size(problem, size)
         except InputError:
@@ -50,12 +56,11 @@ def possible_sizes(problem: Problem) -> list[int]:
 
 
 def best_by_size(problem: Problem, sizes: Iterable[int]) -> dict[int, float | None]:
-    """The best objective of all vectors with at most so many columns, penalty apart."""
-    free = limit_size(problem, problem.patterns.n_features)
+    """The best objective of all vectors with at most so many questions."""
     values = [
-        (int(np.count_nonzero(points)), float(free.evaluate(points).objective))
-        for points in all_points(free)
-        if free.feasible(points)
+        (count_questions(problem, points), float(problem.evaluate(points).objective))
+        for points in all_points(problem)
+        if problem.feasible(points)
     ]
     return {
         size: max((value for count, value in values if count <= size), default=None)
@@ -64,12 +69,12 @@ def best_by_size(problem: Problem, sizes: Iterable[int]) -> dict[int, float | No
 
 
 def check(problem: Problem, found: dict[int, SolverResult]) -> None:
-    """Cards keep to size and constraints; values are counted from the data, without a penalty."""
+    """Cards keep to size and constraints; values are counted from the data, prices included."""
     objectives = [result.objective for result in found.values()]
     assert objectives == sorted(objectives)
     for size, result in found.items():
         limited = limit_size(problem, size)
-        assert result.size <= size
+        assert count_questions(problem, result.points) == result.questions <= size
         assert limited.feasible(result.points)
         assert problem.feasible(result.points)
         for constraint in problem.constraints:
@@ -87,7 +92,7 @@ def check(problem: Problem, found: dict[int, SolverResult]) -> None:
     | problems(max_points=2, max_columns=4, max_rows=9, taught=True)
 )
 def test_every_size_is_the_best_of_all_vectors(problem: Problem) -> None:
-    requested = possible_sizes(problem) or [problem.patterns.n_features]
+    requested = possible_sizes(problem) or [len(problem.questions)]
     found = best_of_every_size(problem, requested, time_limit=None)
     check(problem, found)
     for size in requested:
@@ -102,7 +107,7 @@ def test_every_size_is_the_best_of_all_vectors(problem: Problem) -> None:
     | constrained_problems(max_columns=4, most_vectors=200, taught=True)
 )
 def test_every_size_under_constraints(problem: Problem) -> None:
-    requested = possible_sizes(problem) or [problem.patterns.n_features]
+    requested = possible_sizes(problem) or [len(problem.questions)]
     best = best_by_size(problem, requested)
     try:
         found = best_of_every_size(problem, requested, time_limit=None)
@@ -135,13 +140,13 @@ def test_every_size_is_the_best_of_all_vectors_with_a_teacher(seed: int, rows: i
 
 @pytest.mark.parametrize("taught", [0, 300])
 def test_larger_problems_are_as_good_as_searches_of_one_size(taught: int) -> None:
-    problem = random_problem(3, columns=6, taught=taught, penalty=0.05)
+    problem = random_problem(3, columns=6, taught=taught, penalty=0.001)
     found = best_of_every_size(problem, range(1, 7), time_limit=None, seed=1)
     check(problem, found)
     assert [result.status for result in found.values()] == ["finished"] * 6
     for size in (2, 4, 6):
         limited = limit_size(problem, size)
-        assert limited.penalty == 0
+        assert (limited.penalty, limited.rule_penalty) == (problem.penalty, problem.rule_penalty)
         alone = LocalSearch(time_limit=None, max_rounds=2).solve(limited)
         assert found[size].objective >= alone.objective - 1e-9
 
@@ -185,7 +190,7 @@ def test_constraints_are_respected() -> None:
 
 def test_a_size_below_what_constraints_need_is_refused_by_name() -> None:
     problem = random_problem(columns=3, constraints=[Include("x0", "x1")])
-    with pytest.raises(InputError, match=r"clash: .*points for x0, x1; at most 1 columns"):
+    with pytest.raises(InputError, match=r"clash: .*points for x0, x1; at most 1 question"):
         best_of_every_size(problem, [1, 2])
 
 
@@ -242,7 +247,8 @@ def test_an_interrupt_before_any_card_is_passed_on(monkeypatch: pytest.MonkeyPat
 
 def test_progress_counts_the_whole_run() -> None:
     seen: list[Progress] = []
-    found = best_of_every_size(random_problem(), range(1, 6), time_limit=None, callback=seen.append)
+    problem = random_problem(penalty=0)
+    found = best_of_every_size(problem, range(1, 6), time_limit=None, callback=seen.append)
     assert {progress.size for progress in seen} >= {1, 2, 3, 4, 5}
     within = [p.seconds for p in seen]
     assert within == sorted(within)

@@ -12,12 +12,15 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, StratifiedKFold
 
 import netbenefit
 from netbenefit import (
     AtMost,
+    Binner,
     Include,
     InputError,
     MaxFPR,
@@ -34,10 +37,11 @@ from netbenefit import (
     size_path,
     weighted_net_benefit,
 )
+from netbenefit.cards import Condition, share_text
 from netbenefit.plots.search import save_picture
 from netbenefit.problem.problem import Progress
 from netbenefit.validation.folds import Sample, make_folds
-from netbenefit.validation.sizes import _SizeSearch
+from netbenefit.validation.sizes import FEW_QUESTIONS, _SizeSearch, kept_by_questions
 from tests.cli.test_main import COLOUR, error, people, run, save
 from tests.helpers.raw_rows import outcome, raw_table
 
@@ -90,7 +94,6 @@ def test_cards_of_all_rows(path: SizePath, data: tuple[pd.DataFrame, pd.Series])
         assert card.size <= size
         assert card.provenance is not None
         assert card.provenance.outcome == "state = ill"
-        assert card.provenance.penalty == 0.0
         benefit = weighted_net_benefit(y == "ill", card.risk(X), GRID)
         assert path.training_net_benefit[i] == pytest.approx(benefit, abs=1e-12)
         assert path.objective[i] == path.results[size].objective
@@ -101,7 +104,7 @@ def test_a_card_of_the_path_is_the_card_of_a_fit(
     path: SizePath, data: tuple[pd.DataFrame, pd.Series]
 ) -> None:
     """Risks are blended, and signs kept, as the estimator does it."""
-    model = make_model(max_features=2, penalty=0, solver="local").fit(*data)
+    model = make_model(max_questions=2, solver="local").fit(*data)
     assert content(model.scorecard_) == content(path.cards[2])
     assert model.result_.objective == path.results[2].objective
 
@@ -259,7 +262,7 @@ def test_settings_of_the_estimator_apply(data: tuple[pd.DataFrame, pd.Series]) -
 def test_sizes_begin_where_constraints_do(data: tuple[pd.DataFrame, pd.Series]) -> None:
     model = make_model(constraints=[Include("a", "b")], max_features=3)
     assert size_path(model, *data, cv=2).sizes == (2, 3)
-    with pytest.raises(InputError, match=r"clash: .*at most 1 columns with points"):
+    with pytest.raises(InputError, match=r"clash: .*at most 1 question"):
         size_path(model, *data, sizes=[1], cv=2)
 
 
@@ -271,7 +274,7 @@ def test_rates_that_small_cards_do_not_meet(data: tuple[pd.DataFrame, pd.Series]
 def test_the_published_method_and_weights() -> None:
     X, y = make_data(150, 3)
     weight = np.random.default_rng(0).integers(0, 4, len(y))
-    model = RSSDNBClassifier(thresholds=GRID, max_points=3, n_jobs=1)
+    model = RSSDNBClassifier(thresholds=GRID, max_points=3, penalty=0, n_jobs=1)
     weighted = size_path(model, X, y, sizes=[2], cv=2, sample_weight=weight)
     rows = np.repeat(np.arange(len(y)), weight)
     benefit = weighted_net_benefit(
@@ -380,9 +383,9 @@ def test_errors_of_a_fold_say_which(data: tuple[pd.DataFrame, pd.Series]) -> Non
 def test_table(path: SizePath) -> None:
     table = path.to_table()
     assert list(table) == [
-        "size", "rules", "objective", "training_net_benefit", "held_out_net_benefit",
-        "held_out_se", "difference", "difference_se", "held_out_aunbc", "held_out_aunbc_se",
-        "best", "suggested", "features",
+        "size", "questions", "rules", "share_kept", "objective", "training_net_benefit",
+        "held_out_net_benefit", "held_out_se", "difference", "difference_se", "held_out_aunbc",
+        "held_out_aunbc_se", "best", "suggested", "features",
     ]  # fmt: skip
     assert table.n_rows == 3
     assert table["size"].tolist() == [1, 2, 4]
@@ -394,11 +397,14 @@ def test_table(path: SizePath) -> None:
 
 def test_text(path: SizePath) -> None:
     lines = str(path).splitlines()
-    assert lines[0] == "Net benefit by the number of rules"
+    assert lines[0] == "Net benefit by the number of questions"
     rows = [line.split() for line in lines[3:6]]
     assert [row[0] for row in rows] == ["1", "2", "4"]
     for i, row in enumerate(rows):
-        assert row[1:4] == [f"{path.held_out[i]:.4f}", "±", f"{path.held_out_se[i]:.4f}"]
+        assert row[1] == str(path.cards[path.sizes[i]].size)
+        assert row[2:5] == [f"{path.held_out[i]:.4f}", "±", f"{path.held_out_se[i]:.4f}"]
+        assert path.kept is not None
+        assert share_text(path.kept[i]) in row
         assert ("best" in lines[3 + i]) == (path.sizes[i] == path.best)
         assert ("suggested" in lines[3 + i]) == (path.sizes[i] == path.suggested)
     assert "over 3 folds" in lines[-1]
@@ -408,7 +414,9 @@ def test_text(path: SizePath) -> None:
 def test_plot_draws_without_a_screen_and_returns_itself(path: SizePath) -> None:
     display = path.plot()
     assert isinstance(display, SizePathDisplay)
-    assert display.ax_.get_xlabel() == "rules on the card"
+    assert (
+        display.ax_.get_xlabel() == "questions on the card; share of the teacher's net benefit kept"
+    )
     assert display.ax_.get_ylabel() == "net benefit on held-out rows"
     drawn = display.errorbar_.lines[0]
     np.testing.assert_array_equal(drawn.get_xdata(), path.sizes)
@@ -430,8 +438,8 @@ def test_plot_of_many_sizes_and_of_two_marks() -> None:
         sizes, sizes / 30, sizes * 0 + 0.1, sizes / 20, best=30, suggested=4, n_folds=10
     ).plot()
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert "best (30 rules)" in labels
-    assert "suggested: the smallest about as good (4 rules)" in labels
+    assert "best (30 questions)" in labels
+    assert "suggested: the smallest about as good (4 questions)" in labels
     assert len(display.ax_.get_xticks()) < 20
     matplotlib.pyplot.close("all")
 
@@ -480,7 +488,7 @@ def test_command(table: Path, tmp_path: Path) -> None:
     assert "± one standard error over 2 folds" in printed
     assert (
         f"netbenefit fit '{table}' --target ill --thresholds 0.1:0.5:0.1 --teacher logistic --drop "
-        "town --sample-weight weight --max-features 2 --penalty 0 --out card.json"
+        "town --sample-weight weight --max-questions 2 --out card.json"
     ) in printed
     assert not COLOUR.search(printed)
     assert "<svg" in picture.read_text(encoding="utf-8")
@@ -493,9 +501,9 @@ def test_command(table: Path, tmp_path: Path) -> None:
 def test_quiet_command_prints_the_table_alone(table: Path) -> None:
     numbers = ["--binner", "none", "--teacher", "none"]
     printed = run("sizes", table, *CALL, *numbers, "--max-size", 1, "--drop", "weight", "--quiet")
-    assert printed.startswith("Net benefit by the number of rules")
+    assert printed.startswith("Net benefit by the number of questions")
     assert (
-        "The card with 1 rule has the highest net benefit on held-out rows. Choose the size"
+        "The card with 1 question has the highest net benefit on held-out rows. Choose the size"
         in printed
     )
 
@@ -548,3 +556,74 @@ def test_raw_tables_in_python() -> None:
         assert found.cards[3].provenance.teacher == "logistic regression"
         assert found.cards[1].size <= 1
         assert all(card.risk(table).shape == (150,) for card in found.cards.values())
+
+
+# -- questions with several rules ------------------------------------------------------------------
+
+
+def stepped_rows(n: int = 400) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
+    """Five columns whose risk rises in steps, the first ones most, and five of noise."""
+    rng = np.random.default_rng(8)
+    X = pd.DataFrame({f"x{k}": rng.integers(0, 6, n) for k in range(10)})
+    odds = sum((5 - k) / 6 * (X[f"x{k}"] - 2.5) for k in range(5))
+    return X, rng.random(n) < 1 / (1 + np.exp(-odds))
+
+
+def stepped_model(**settings: Any) -> RiskScoreClassifier:
+    cuts = {f"x{k}": (1, 2, 3, 4, 5) for k in range(10)}
+    return make_model(binner=Binner(cuts=cuts), n_jobs=2, **settings)
+
+
+def test_sizes_count_questions_not_rules() -> None:
+    X, y = stepped_rows()
+    model = stepped_model(penalty=1e-4)
+    path = size_path(model, X, y, sizes=[1, 2, 3], cv=2)
+    for size, card in path.cards.items():
+        assert len(card.features) == path.results[size].questions == size
+        assert all(isinstance(rule.term, Condition) for rule in card.rules)
+    assert path.cards[1].features == ("x0",)
+    assert path.cards[1].size > 1
+    assert path.kept is not None
+    assert (np.diff(path.kept) > 0).all()
+    assert path.to_table()["questions"].tolist() == [1, 2, 3]
+    fitted = clone(model).set_params(max_questions=2, solver="local").fit(X, y)
+    assert len(fitted.scorecard_.features) == 2
+    # Two searches of the same problem, both to the end.
+    assert fitted.result_.objective == pytest.approx(path.results[2].objective, abs=2e-3)
+
+
+@pytest.mark.parametrize("teacher", ["logistic", None])
+def test_what_cards_with_few_questions_keep(teacher: str | None) -> None:
+    X, y = stepped_rows()
+    model = stepped_model(teacher=teacher, penalty=1e-4, solver="local")
+    model.thresholds_ = GRID
+    training = model._training(X, y, None)
+    learned = model._learn(training, "y")
+    assert learned.result.questions > max(FEW_QUESTIONS[:2])
+    kept = kept_by_questions(learned)
+    assert list(kept) == list(FEW_QUESTIONS)
+    shares = list(kept.values())
+    assert shares == sorted(shares)
+    own = learned.result.net_benefit
+    if teacher is not None:
+        assert learned.taught is not None
+        own /= learned.taught.blended_benefit
+    else:
+        own = 1.0
+    assert 0.5 * own < shares[0] < shares[1] <= own + 1e-3
+    limited = clone(model).set_params(max_questions=3).fit(X, y)
+    again = limited.result_.net_benefit / learned.result.net_benefit * own
+    assert again == pytest.approx(shares[0], abs=5e-3)
+
+
+def test_a_limit_of_the_user_does_not_hide_what_more_questions_keep() -> None:
+    X, y = stepped_rows()
+    model = stepped_model(max_questions=2, penalty=1e-4, solver="local")
+    model.thresholds_ = GRID
+    learned = model._learn(model._training(X, y, None), "y")
+    assert learned.result.questions == 2
+    assert list(kept_by_questions(learned)) == list(FEW_QUESTIONS)
+    few = make_model(solver="local")
+    few.thresholds_ = GRID
+    two = few._learn(few._training(X[["x0", "x1"]], y, None), "y")
+    assert kept_by_questions(two) == {}

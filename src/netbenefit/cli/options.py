@@ -57,7 +57,7 @@ Weights = Annotated[
     WeightNames,
     typer.Option(help="All thresholds alike, or by the width of the interval above each."),
 ]
-MaxPoints = Annotated[int, option("N", "Points of a rule: from −N to N.", **LIMITS)]
+MaxPoints = Annotated[int, option("N", "Largest points of an answer to a question.", **LIMITS)]
 MaxPerColumn = Annotated[
     int | None, option("K", "Largest number of rules on one column.", **LIMITS)
 ]

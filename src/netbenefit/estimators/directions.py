@@ -10,6 +10,8 @@ few rows do:
    of f.  Missing values have no place in the order, and are left out.
 3. The outcomes have to bear it out: in a logistic regression of the outcomes on the f of all
    questions, that of this question is :data:`LEAST_ERRORS` standard errors above 0.
+4. They may not contradict it: with what they add to the teacher's log-odds, no answer's f is
+   :data:`CONTRARY_ERRORS` standard errors on the wrong side of another's.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ from netbenefit.teachers import Taught
 LEAST_KEPT = 0.9
 #: Standard errors by which the outcomes have to bear a step function out.
 LEAST_ERRORS = 3.0
+#: Standard errors from which on two answers contradict a direction.
+CONTRARY_ERRORS = 2.0
+_MOST_GROUPS = 5
 #: Keeps both regressions solvable where columns repeat each other; relative to the rows.
 _RIDGE = 1e-4
 #: Risks nearer to 0 or 1 than this are taken for this.
@@ -109,6 +114,7 @@ def clear_directions(
     # 1.
     sure = np.clip(risks, _SURE, 1.0 - _SURE)
     points = _explain(codes, np.log(sure / (1.0 - sure)), rows)
+    surprise, weight = events - rows * sure, rows * sure * (1.0 - sure)
     present = np.array([not is_missing(term) for term in terms])
     ranks = [_ranks(codes, terms, questions.of_column == q, present) for q in range(len(questions))]
     ordered = [q for q, rank in enumerate(ranks) if rank is not None]
@@ -124,9 +130,16 @@ def clear_directions(
         way = max(kept, key=lambda one: kept[one])
         if kept[way] >= LEAST_KEPT:
             ways[place] = way
-    # 3.
+    # 3. and 4.
     borne_out = _errors(effects, events, rows)
-    return {ordered[p]: way for p, way in ways.items() if borne_out[p] >= LEAST_ERRORS}
+    clear = {}
+    for place, way in ways.items():
+        rank = ranks[ordered[place]]
+        assert rank is not None
+        contrary = _contrary(way * effects[place], rank, way * surprise, weight)
+        if borne_out[place] >= LEAST_ERRORS and contrary < CONTRARY_ERRORS:
+            clear[ordered[place]] = way
+    return clear
 
 
 def _explain(codes: FloatArray, odds: FloatArray, rows: FloatArray) -> FloatArray:
@@ -206,3 +219,25 @@ def _errors(effects: FloatArray, events: FloatArray, rows: FloatArray) -> FloatA
     variance = np.diag(np.linalg.inv(curvature))
     result: FloatArray = np.where(flat, 0.0, found[1:] / np.sqrt(variance[1:]))
     return result
+
+
+def _contrary(
+    effect: FloatArray, rank: FloatArray, surprise: FloatArray, weight: FloatArray
+) -> float:
+    """Step 4: the most standard errors by which a later answer lies below an earlier one.
+
+    ``surprise`` is what happened beyond the teacher's risks, and ``weight`` its variance: a Newton
+    step of a logistic regression with the teacher's log-odds as an offset.  More than
+    :data:`_MOST_GROUPS` answers are put together with their neighbours, in groups of like weight.
+    """
+    levels, place = np.unique(rank, return_inverse=True)
+    mass = np.bincount(place, weights=weight)
+    if levels.size > _MOST_GROUPS:
+        middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+        levels, group = np.unique((_MOST_GROUPS * middle).astype(np.int64), return_inverse=True)
+        place = group[place]
+    variance = 1.0 / np.bincount(place, weights=weight)
+    level = np.bincount(place, weights=effect * weight) * variance
+    level = level + np.bincount(place, weights=surprise) * variance
+    falls = (level[:, None] - level) / np.sqrt(variance[:, None] + variance)
+    return float(falls[np.triu_indices(levels.size)].max(initial=0.0))

@@ -96,8 +96,8 @@ def check_sizes(sizes: Any) -> tuple[int, ...]:
 
 
 def limit_size(problem: Problem, size: int) -> Problem:
-    """The same problem for cards with at most ``size`` questions, whatever its own limit was."""
-    return problem.without_constraints(MaxQuestions).with_constraints([MaxQuestions(size)])
+    """The same problem for cards with at most ``size`` questions."""
+    return problem.with_constraints([MaxQuestions(size)])
 
 
 class _Ladder:

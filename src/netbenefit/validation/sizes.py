@@ -141,14 +141,19 @@ def choose_sizes(problem: Problem, sizes: Sequence[int] | None) -> tuple[int, ..
     """The given sizes, or the default ones, within what the problem allows."""
     asked = problem.questions
     usable = asked.used((problem.lower != 0) | (problem.upper != 0))
-    most = min(usable, problem.max_features, problem.limits.asked.most)
+    named = {
+        "max_features": problem.max_features,
+        "max_questions": problem.limits.asked.most,
+    }
+    strictest = min(named, key=lambda name: named[name])
+    most = min(usable, named[strictest])
     limited = any(isinstance(one, MaxFeatures | MaxQuestions) for one in problem.constraints)
     if sizes is not None:
         chosen = check_sizes(sizes)
         if chosen[-1] > most:
             what = "questions" if asked.grouped else "columns"
             limit = (
-                f"the estimator's limits allow {most}"
+                f"the estimator's {strictest} is {most}"
                 if most < usable
                 else f"only {most} {what} can have points"
             )
@@ -282,22 +287,22 @@ class SizePath(ComparesFolds):
         )
 
     def __str__(self) -> str:
-        head = ["questions", "rules", "held-out rows", "below the best", "training rows"]
-        head += [] if self.kept is None else ["teacher's kept"]
+        training = "training rows" if self.kept is None else "keeps"
+        head = ["questions", "rules", "held-out rows", "below the best", training]
         rows = [[*head, ""], *(self._row(i) for i in range(len(self.sizes)))]
         widths = [max(len(row[c]) for row in rows) for c in range(len(head))]
-        lines = ["   ".join(t.rjust(w) for t, w in zip(r, widths, strict=False)) for r in rows]
+        lines = ["  ".join(t.rjust(w) for t, w in zip(r, widths, strict=False)) for r in rows]
         marked = [f"{line}   {row[-1]}".rstrip() for line, row in zip(lines, rows, strict=True)]
         n_folds = len(self.fold_net_benefit)
-        kept = "the share of the teacher's net benefit that a card keeps is of training rows."
+        kept = [] if self.kept is None else ["keeps: of the teacher's net benefit, in training."]
         return "\n".join(
             [
                 "Net benefit by the number of questions",
                 "",
                 *marked,
                 "",
-                f"± one standard error over {n_folds} folds; differences are taken within folds"
-                f"{'.' if self.kept is None else '; ' + kept}",
+                *kept,
+                f"± one standard error over {n_folds} folds; differences are taken within folds.",
             ]
         )
 
@@ -314,8 +319,9 @@ class SizePath(ComparesFolds):
             str(self.cards[size].size),
             with_error(self.held_out[i], self.held_out_se[i]),
             below,
-            format_number(self.training_net_benefit[i]),
-            *([] if self.kept is None else [share_text(float(self.kept[i]))]),
+            format_number(self.training_net_benefit[i])
+            if self.kept is None
+            else share_text(float(self.kept[i])),
             " ".join(notes),
         ]
 
@@ -333,10 +339,12 @@ _QUICK = 2.0
 def kept_by_questions(learned: Learned, *, n_jobs: int = 1) -> dict[int, float]:
     """What cards with few questions keep of the teacher's net benefit, in training.
 
-    Without a teacher (or where its own is not above 0), of that of the card that was learnt.  The
-    search begins at that card, and is short: more time may find a little more.
+    Without a teacher, of that of the card that was learnt.  The card's own limit of questions is
+    not in force here: more may be worth it.  The search begins at the card, and is short: more time
+    may find a little more.
     """
-    problem, result, taught = learned.problem, learned.result, learned.taught
+    problem = learned.problem.without_constraints(MaxQuestions)
+    result, taught = learned.result, learned.taught
     whole = result.net_benefit if taught is None else taught.blended_benefit
     usable = problem.questions.used((problem.lower != 0) | (problem.upper != 0))
     sizes = [size for size in FEW_QUESTIONS if size < usable and _possible(problem, size)]
