@@ -51,7 +51,7 @@ def fit_forward(
 
     1. Add the question with which a logistic regression (with a weak ridge) on all columns of all
        chosen questions has the lowest log loss in five folds.
-    2. Stop at ``max_questions``, or when no further question lowers the log loss.
+    2. Stop at ``max_questions``; of all steps, keep the one with the lowest log loss.
     3. Fit their columns to all rows; scale the coefficients so that the largest one becomes
        ``max_points``, and round them.
     4. Fit the risk to the score: a logistic curve.
@@ -72,7 +72,7 @@ def fit_forward(
 def choose_questions(
     merged: MergedRows, rows: FloatArray, questions: IntArray, most: int, seed: int
 ) -> tuple[int, ...]:
-    """Questions in the order in which forward selection adds them."""
+    """Questions in the order in which forward selection adds them, as many as serve best."""
     folds = list(merged.folds(seed))
     none = np.zeros((len(rows), 1))
 
@@ -81,15 +81,14 @@ def choose_questions(
         return sum(log_loss(_fit(own, fold.train), own, fold.validation) for fold in folds)
 
     chosen: tuple[int, ...] = ()
-    reached = loss(chosen)
+    steps = [(loss(chosen), chosen)]
     left = set(np.unique(questions).tolist())
     while left and len(chosen) < most:
         lowest, best = min((loss((*chosen, question)), question) for question in left)
-        if lowest >= reached:
-            break
-        chosen, reached = (*chosen, best), lowest
+        chosen = (*chosen, best)
+        steps.append((lowest, chosen))
         left.remove(best)
-    return chosen
+    return min(steps, key=lambda step: step[0])[1]  # of equal ones the shortest
 
 
 def _fit(rows: FloatArray, counts: Counts) -> LogisticRegression:

@@ -75,7 +75,7 @@ def test_forward_selection_adds_the_question_that_says_most() -> None:
     assert cards[2].risk(X)[y].mean() > cards[2].risk(X)[~y].mean() + 0.2
 
 
-def test_forward_selection_ends_when_nothing_helps() -> None:
+def test_forward_selection_keeps_no_question_that_does_not_help() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 2, (300, 5)), rng.random(300) < 0.4
     merged = MergedRows.of(X, y)
