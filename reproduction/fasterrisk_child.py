@@ -30,6 +30,9 @@ def answer() -> dict[str, Any]:
 
     with open("options.json", encoding="utf-8") as file:
         options = json.load(file)
+    if "featureIndex_to_groupIndex" in options:  # JSON knows lists, FasterRisk takes an array alone
+        groups = options["featureIndex_to_groupIndex"]
+        options["featureIndex_to_groupIndex"] = np.asarray(groups, dtype=int)
     with np.load("question.npz") as question:
         X, y = question["X"], question["y"]
     start = time.perf_counter()

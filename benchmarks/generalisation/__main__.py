@@ -12,13 +12,19 @@ from benchmarks.generalisation.analyse import Book
 from benchmarks.generalisation.data import FOLDS, BreastCancerCase, Case, RealCase
 from benchmarks.generalisation.methods import TIME_LIMIT, choose_methods
 from benchmarks.generalisation.raw import SMALL_DRAWS, TABLES, RawCase, SmallCase
-from benchmarks.generalisation.report import raw_section, real_section, simulated_section
+from benchmarks.generalisation.report import (
+    raw_section,
+    real_section,
+    simulated_section,
+    speed_section,
+)
 from benchmarks.generalisation.run import default_jobs, run
 from benchmarks.generalisation.simulate import FAMILIES, REPLICATES, SimulatedCase
+from benchmarks.generalisation.speed import DRAWS, TRUTHS, SpeedCase
 from benchmarks.generalisation.store import Store
 from benchmarks.generalisation.tables import Section, write_sections
 
-KINDS = ("real", "breast_cancer", "simulated", "raw", "raw_300")
+KINDS = ("real", "breast_cancer", "simulated", "raw", "raw_300", "speed")
 OUT = Path(__file__).resolve().parents[1] / "results" / "generalisation"
 
 
@@ -51,6 +57,8 @@ def make_cases(
         return [
             SmallCase(name, draw) for name in TABLES if selected(name) for draw in some(SMALL_DRAWS)
         ]
+    if kind == "speed":
+        return [SpeedCase(name, draw) for name in TRUTHS if selected(name) for draw in some(DRAWS)]
     if kind == "breast_cancer":
         name = BreastCancerCase.data
         return [BreastCancerCase(name, fold) for fold in some(FOLDS) if selected(name)]
@@ -69,6 +77,8 @@ def make_sections(cases: dict[str, list[Case]], options: argparse.Namespace) -> 
             sections.append(simulated_section(book, abouts))
         elif kind in ("raw", "raw_300"):
             sections.append(raw_section(book, kind.replace("_", "-")))
+        elif kind == "speed":
+            sections.append(speed_section(book, {n: t.about for n, t in TRUTHS.items()}))
         else:
             title = "Ten folds of the eight data sets"
             if kind == "breast_cancer":

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.generalisation.data import Case
 from benchmarks.generalisation.methods import Method
 from benchmarks.generalisation.store import Result, Store
+from netbenefit.validation.errors import corrected_error
 
 Pairing = Callable[[str, str, str], "Difference | None"]
 
@@ -86,6 +87,19 @@ class Book:
             return None
         rows = self._rows(group, first, common) - self._rows(group, second, common)
         return _difference(rows)
+
+    def by_fold(self, group: str, first: str, second: str) -> Difference | None:
+        """Difference of AUNBC, paired by fold; its error is corrected for shared training rows."""
+        one, other = self.of(group, first), self.of(group, second)
+        common = sorted(set(one) & set(other))
+        if not common:
+            return None
+        gaps = np.array([one[r].aunbc - other[r].aunbc for r in common])
+        if len(common) == 1:
+            return Difference(float(gaps[0]), math.nan)
+        tests = [self._rows(group, first, [r]).size for r in common]
+        ratio = np.mean([n / one[r].n_train for n, r in zip(tests, common, strict=True)])
+        return Difference(float(gaps.mean()), float(corrected_error(gaps, float(ratio))))
 
     def by_replicate(self, group: str, first: str, second: str) -> Difference | None:
         """Difference of regret, paired by replicate, over the replicates that both have."""

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,18 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.generalisation.quantiles import apply_conditions, quantile_conditions
-from benchmarks.generalisation.rows import BoolArray, FloatArray
+from benchmarks.generalisation.rows import BoolArray, FloatArray, IntArray
 from netbenefit.metrics.thresholds import Thresholds
 from reproduction.datasets import Dataset, data_folder, load_dataset
 
 #: Folds of the outer cross-validation, and the seed of its shuffle: the same for all methods.
 FOLDS = 10
 FOLD_SEED = 0
+
+
+#: What a method may need: columns of whole numbers, such as conditions; also the question of each;
+#: the columns as measured, in an array or in a table of any values; a table and all cores.
+Need = Literal["codes", "questions", "numbers", "table", "cores"]
 
 
 class Sample(NamedTuple):
@@ -35,6 +40,7 @@ class Sample(NamedTuple):
     truth: FloatArray | None = None  # true risk of the test rows, where it is known
     raw_train: Any = None  # columns as measured, where X holds binned ones
     raw_test: Any = None
+    questions: IntArray | None = None  # question of each column of X, where they are known
 
 
 @dataclass(frozen=True)
@@ -47,16 +53,13 @@ class Case(ABC):
     kind: ClassVar[str]
     #: Raised when a change of the code changes the rows: older results are then run again.
     version: ClassVar[int] = 1
+    #: What methods get: those that need something else are left out.
+    offers: ClassVar[frozenset[Need]] = frozenset({"codes"})
 
     @property
     def group(self) -> str:
         """Replicates of the same group are averaged."""
         return self.data
-
-    @property
-    def has_raw(self) -> bool:
-        """Whether the columns as measured are offered, too."""
-        return False
 
     def settings(self) -> dict[str, object]:
         """All that decides the rows, for the digest."""
@@ -92,11 +95,7 @@ class BreastCancerCase(Case):
     replicate: int = 0
 
     kind = "breast_cancer"
-
-    @property
-    def has_raw(self) -> bool:
-        """They are."""
-        return True
+    offers = frozenset({"codes", "numbers"})
 
     def load(self) -> Sample:
         """Part the rows, bin them by the training rows alone."""

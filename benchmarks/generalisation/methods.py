@@ -18,18 +18,41 @@ from numpy.typing import NDArray
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks.generalisation import logistic, trees
+from benchmarks.generalisation import faster, forward, logistic, trees
+from benchmarks.generalisation.data import Need
 from benchmarks.generalisation.rows import (
     BoolArray,
     FloatArray,
+    IntArray,
     MergedRows,
     Standardiser,
     fold_count as inner_folds,
 )
 from netbenefit.metrics.thresholds import Thresholds
+from reproduction import fasterrisk
 
 #: Seconds of search and proof that a card is given.
 TIME_LIMIT = 10.0
+#: Most questions, on raw tables.
+QUESTIONS = (5, 8)
+#: Most questions of the fits that are timed.
+TIMED_LIMIT = 5
+
+
+class Training(NamedTuple):
+    """What a method learns from."""
+
+    X: Any
+    y: BoolArray
+    thresholds: Thresholds
+    seed: int
+    questions: IntArray | None = None  # question of each column, where they are known
+
+    def asked(self, coef: NDArray[Any]) -> int | None:
+        """How many questions coefficients ask; None where they are not known."""
+        if self.questions is None:
+            return None
+        return int(np.unique(self.questions[np.ravel(coef) != 0]).size)
 
 
 class Model(NamedTuple):
@@ -38,6 +61,7 @@ class Model(NamedTuple):
     risk: Callable[[NDArray[Any]], FloatArray]
     size: float | None  # non-zero coefficients, or nodes
     gap: float | None = None  # how much better, at most, another card could be
+    questions: int | None = None  # that one has to answer
 
 
 class Fit(NamedTuple):
@@ -47,6 +71,7 @@ class Fit(NamedTuple):
     size: float | None
     seconds: float
     gap: float | None = None
+    questions: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +88,8 @@ class Method(ABC):
     ours: ClassVar[bool] = False
     #: Whether it gets the columns as measured, where those of the others are binned.
     raw: ClassVar[bool] = False
+    #: What a case must offer.
+    needs: ClassVar[Need] = "codes"
 
     def settings(self) -> dict[str, object]:
         """All that decides the result, for the digest."""
@@ -79,21 +106,22 @@ class Method(ABC):
         X_test: NDArray[Any],
         thresholds: Thresholds,
         seed: int,
+        questions: IntArray | None = None,
     ) -> Fit:
         """Fit to the training rows and return the risks of the test rows."""
         earlier = self._prepare(X_train, y_train, seed)
         begin = time.perf_counter()
-        model = self._fit(X_train, y_train, thresholds, seed)
+        model = self._fit(Training(X_train, y_train, thresholds, seed, questions))
         seconds = earlier + time.perf_counter() - begin
         risk = np.asarray(model.risk(X_test), dtype=np.float64)
-        return Fit(risk, model.size, seconds, model.gap)
+        return Fit(risk, model.size, seconds, model.gap, model.questions)
 
     def _prepare(self, X: NDArray[Any], y: BoolArray, seed: int) -> float:
         """Do what comes before the clock starts; return the seconds to add for it."""
         return 0.0
 
     @abstractmethod
-    def _fit(self, X: NDArray[Any], y: BoolArray, thresholds: Thresholds, seed: int) -> Model: ...
+    def _fit(self, training: Training) -> Model: ...
 
 
 @dataclass(frozen=True)
@@ -106,6 +134,8 @@ class Card(Method):
     max_features: int | None = None
 
     ours = True
+    #: Threads of a fit.
+    n_jobs: ClassVar[int] = 1
 
     def missing(self) -> str | None:
         """Whether the package has the estimator."""
@@ -126,26 +156,62 @@ class Card(Method):
         options["binner"] = "auto" if self.raw else None
         return make(
             thresholds=thresholds,
-            n_jobs=1,
+            n_jobs=self.n_jobs,
             random_state=seed,
             max_features=self.max_features,
             **options,
+            **self._limits(),
         )
+
+    def _limits(self) -> dict[str, object]:
+        """Further limits on the card."""
+        return {}
 
     def _prepare(self, X: NDArray[Any], y: BoolArray, seed: int) -> float:
         compile_for(self)
         return 0.0
 
-    def _fit(self, X: Any, y: BoolArray, thresholds: Thresholds, seed: int) -> Model:
-        model = self.build(thresholds, seed).fit(X, y)
-        gap = model.result_.gap
-        return Model(_risk_of(model, _as_is), int(np.count_nonzero(model.coef_)), gap)
+    def _fit(self, training: Training) -> Model:
+        model = self.build(training.thresholds, training.seed).fit(training.X, training.y)
+        questions = training.asked(model.coef_)
+        if self.raw:  # the columns of its own conditions
+            terms = zip(model.binner_.terms_, model.coef_, strict=True)
+            questions = len({term.feature for term, points in terms if points})
+        size = int(np.count_nonzero(model.coef_))
+        return Model(_risk_of(model, _as_is), size, model.result_.gap, questions)
 
 
 class RawCard(Card):
     """The same from the columns as measured: it makes its own conditions."""
 
     raw = True
+    needs = "table"
+
+
+@dataclass(frozen=True)
+class QuestionCard(RawCard):
+    """The same with a limit on questions: raw columns that its conditions are about."""
+
+    max_questions: int | None = None
+
+    def _limits(self) -> dict[str, object]:
+        return {"max_questions": self.max_questions}
+
+
+class TimedCard(QuestionCard):
+    """The same with all cores, as a user fits it; the clock starts when all is compiled."""
+
+    n_jobs = -1
+    needs = "cores"
+
+    def _prepare(self, X: Any, y: BoolArray, seed: int) -> float:
+        if self not in _warm:  # not compile_for: a few rows do not reach all compiled functions
+            self.build(Thresholds.tenths(), seed).fit(X, y)
+            _warm.add(self)
+        return 0.0
+
+
+_warm: set[TimedCard] = set()
 
 
 def _as_is(X: Any) -> Any:
@@ -167,15 +233,16 @@ class Logistic(Method):
 
     C: float = logistic.PLAIN_C
 
-    def _fit(self, X: NDArray[Any], y: BoolArray, thresholds: Thresholds, seed: int) -> Model:
-        model, standardise = logistic.fit_plain(X, y)
-        return Model(_risk_of(model, standardise), int(np.count_nonzero(model.coef_)))
+    def _fit(self, training: Training) -> Model:
+        model, standardise = logistic.fit_plain(training.X, training.y)
+        return _linear(training, model.coef_, _risk_of(model, standardise))
 
 
 class RawLogistic(Logistic):
     """The same on the columns as measured."""
 
     raw = True
+    needs = "numbers"
 
 
 @dataclass(frozen=True)
@@ -192,12 +259,70 @@ class Lasso(Method):
     def _prepare(self, X: NDArray[Any], y: BoolArray, seed: int) -> float:
         return logistic.cross_validate(X, y, seed).seconds
 
-    def _fit(self, X: NDArray[Any], y: BoolArray, thresholds: Thresholds, seed: int) -> Model:
-        choice = logistic.cross_validate(X, y, seed)
+    def _fit(self, training: Training) -> Model:
+        X, y = training.X, training.y
+        choice = logistic.cross_validate(X, y, training.seed)
         penalty = choice.one_standard_error() if self.one_standard_error else choice.best()
         merged, standardise = MergedRows.of(X, y), Standardiser.of(X)
         model = logistic.fit_lasso(standardise(merged.X), merged.counts(), penalty)
-        return Model(_risk_of(model, standardise), int(np.count_nonzero(model.coef_)))
+        return _linear(training, model.coef_, _risk_of(model, standardise))
+
+
+@dataclass(frozen=True)
+class Forward(Method):
+    """Forward selection of whole questions by log loss in five folds, rounded to points."""
+
+    max_questions: int = 5
+    max_points: int = 10
+
+    needs = "questions"
+
+    def _fit(self, training: Training) -> Model:
+        assert training.questions is not None
+        card = forward.fit_forward(
+            training.X,
+            training.y,
+            training.questions,
+            max_questions=self.max_questions,
+            max_points=self.max_points,
+            seed=training.seed,
+        )
+        return _linear(training, card.points, card.risk)
+
+
+@dataclass(frozen=True)
+class FasterRisk(Method):
+    """FasterRisk with its limit on groups of columns: a group is a question.
+
+    It has to be told the number of rules, too: once, twice or three times the number of questions,
+    whichever has the lowest log loss in three folds.
+    """
+
+    max_questions: int = 5
+    max_points: int = 10
+    rules: tuple[int, ...] = (1, 2, 3)  # for each question
+    folds: int = 3
+
+    needs = "questions"
+
+    def missing(self) -> str | None:
+        """Whether there is an interpreter that has it."""
+        found = fasterrisk.available()
+        return None if found else f"FasterRisk is not installed (see {fasterrisk.VARIABLE})"
+
+    def _fit(self, training: Training) -> Model:
+        assert training.questions is not None
+        model = faster.fit_fasterrisk(
+            training.X,
+            training.y,
+            training.questions,
+            max_questions=self.max_questions,
+            max_points=self.max_points,
+            sizes=[share * self.max_questions for share in self.rules],
+            folds=self.folds,
+            seed=training.seed,
+        )
+        return _linear(training, model.coef_, _risk_of(model))
 
 
 @dataclass(frozen=True)
@@ -206,8 +331,8 @@ class Tree(Method):
 
     prunings: int = trees.PRUNINGS
 
-    def _fit(self, X: NDArray[Any], y: BoolArray, thresholds: Thresholds, seed: int) -> Model:
-        tree = trees.fit_pruned(X, y, thresholds, seed)
+    def _fit(self, training: Training) -> Model:
+        tree = trees.fit_pruned(training.X, training.y, training.thresholds, training.seed)
         return Model(_risk_of(tree), int(tree.tree_.node_count))
 
 
@@ -226,7 +351,7 @@ class XGBoost(Method):
         found = importlib.util.find_spec("xgboost") is not None
         return None if found else "xgboost is not installed (pip install xgboost-cpu)"
 
-    def _fit(self, X: NDArray[Any], y: BoolArray, thresholds: Thresholds, seed: int) -> Model:
+    def _fit(self, training: Training) -> Model:
         from benchmarks.generalisation.boosting import MarginBooster  # late: may be absent
 
         booster = MarginBooster(
@@ -234,11 +359,17 @@ class XGBoost(Method):
             learning_rate=self.learning_rate,
             n_estimators=self.n_estimators,
             n_jobs=1,
-            random_state=seed,
+            random_state=training.seed,
         )
-        folds = StratifiedKFold(inner_folds(y), shuffle=True, random_state=seed)
+        y = training.y
+        folds = StratifiedKFold(inner_folds(y), shuffle=True, random_state=training.seed)
         model = CalibratedClassifierCV(booster, method="sigmoid", cv=folds)
-        return Model(_risk_of(model.fit(X, y.astype(np.int64))), None)
+        return Model(_risk_of(model.fit(training.X, y.astype(np.int64))), None)
+
+
+def _linear(training: Training, coef: NDArray[Any], risk: Callable[..., FloatArray]) -> Model:
+    """A model of coefficients."""
+    return Model(risk, int(np.count_nonzero(coef)), questions=training.asked(coef))
 
 
 def _risk_of(model: Any, before: Callable[[Any], Any] = np.asarray) -> Callable[[Any], FloatArray]:
@@ -258,6 +389,9 @@ def all_methods(time_limit: float = TIME_LIMIT) -> tuple[Method, ...]:
         Card("default", time_limit=time_limit),
         RawCard("card", time_limit=time_limit),
         RawCard("card_5", time_limit=time_limit, max_features=5),
+        *(QuestionCard(f"card_{k}q", time_limit=time_limit, max_questions=k) for k in QUESTIONS),
+        *(FasterRisk(f"fasterrisk_{k}q", max_questions=k) for k in QUESTIONS),
+        *(Forward(f"forward_{k}q", max_questions=k) for k in QUESTIONS),
         # The annealing's length is part of what was published: it has no time limit.
         Card("published", published, solver="anneal", time_limit=None),
         Card("published_hard", published, solver="local", time_limit=time_limit),
@@ -267,6 +401,8 @@ def all_methods(time_limit: float = TIME_LIMIT) -> tuple[Method, ...]:
         Lasso("lasso_1se", one_standard_error=True),
         Tree("tree"),
         XGBoost("xgboost"),
+        TimedCard("timed", time_limit=time_limit),
+        TimedCard(f"timed_{TIMED_LIMIT}q", time_limit=time_limit, max_questions=TIMED_LIMIT),
     )
 
 

@@ -24,6 +24,7 @@ from benchmarks.generalisation.data import Case, Sample, outer_fold
 from benchmarks.generalisation.rows import BoolArray, FloatArray
 from netbenefit import Binner
 from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.problem.questions import Questions
 
 #: Training rows of the small draws, and how many draws there are of each table.
 SMALL_ROWS, SMALL_DRAWS = 300, 10
@@ -100,11 +101,7 @@ class RawCase(Case):
     """One fold of a raw table; its conditions are cut on the training rows alone."""
 
     kind = "raw"
-
-    @property
-    def has_raw(self) -> bool:
-        """They are."""
-        return True
+    offers = frozenset({"codes", "questions", "table"})
 
     def rows(self, event: BoolArray) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the training and the test rows."""
@@ -126,6 +123,7 @@ class RawCase(Case):
             thresholds=grid,
             raw_train=parts[0],
             raw_test=parts[1],
+            questions=Questions.of_terms(binner.terms_).of_column,
         )
 
 

@@ -6,10 +6,16 @@ import math
 from collections.abc import Sequence
 
 from benchmarks.generalisation.analyse import Book, Difference, Pairing, mean_difference
+from benchmarks.generalisation.methods import QUESTIONS, TIMED_LIMIT
+from benchmarks.generalisation.store import Result
 from benchmarks.generalisation.tables import Section, Table
 
 CARD = "default"
 BASE = "logistic"
+TIMED = f"timed_{TIMED_LIMIT}q"
+#: To be reached: the loss of net benefit to LASSO with few questions, and seconds and mean gap of a
+#: default fit.
+WITHIN, MOST_SECONDS, MOST_GAP = 0.003, 10, 0.03
 MEASURED = "AUNBC × 1000 on held-out rows, difference ± standard error (paired by row)"
 
 
@@ -73,8 +79,134 @@ def raw_section(book: Book, name: str) -> Section:
     head = ["data", "lasso, absolute", *others]
     section.tables.append(Table(f"{what} [rules; AUROC; slope of calibration]", head, rows))
     section.lines.extend([_against(book, other) for other in others])
+    for most in QUESTIONS:
+        if table := _question_table(book, most, small):
+            section.tables.append(table)
+    section.lines.extend(_question_lines(book, small))
     section.lines.extend(book.warnings())
     return section
+
+
+def _asking(book: Book, most: int) -> list[str]:
+    """Methods that ask at most so many questions."""
+    return [m for m in book.names if m.endswith(f"_{most}q")]
+
+
+def _question_pairing(book: Book, small: bool) -> tuple[Pairing, str]:
+    """Folds share training rows, small draws hardly any: their rows are compared as above."""
+    if small:
+        return book.by_row, "paired by row"
+    return book.by_fold, "paired by fold, corrected for shared training rows"
+
+
+def _question_table(book: Book, most: int, small: bool) -> Table | None:
+    """Cards with as many questions against LASSO without a limit."""
+    others = _asking(book, most)
+    if not others:
+        return None
+    pairing, how = _question_pairing(book, small)
+    fields = ("questions", "size", "auroc", "slope")
+    rows = []
+    for group in book.groups:
+        cells = [_thousandths(book.aunbc(group, "lasso"))]
+        cells += [_cell(pairing(group, m, "lasso")) for m in others]
+        brackets = [_bracket([book.mean(group, m, f) for f in fields]) for m in ("lasso", *others)]
+        rows.append([group, *(" ".join(part) for part in zip(cells, brackets, strict=True))])
+    cells = ["", *(_cell(_mean_to_lasso(book, m, pairing)) for m in others)]
+    brackets = [_bracket([_mean_of(book, m, f) for f in fields], 1) for m in ("lasso", *others)]
+    rows.append(["mean", *(" ".join(p).strip() for p in zip(cells, brackets, strict=True))])
+    title = (
+        f"At most {most} questions: AUNBC × 1000 on held-out rows, difference to lasso without a "
+        f"limit ± standard error ({how}) [questions; rules; AUROC; slope of calibration]"
+    )
+    return Table(title, ["data", "lasso, absolute", *others], rows)
+
+
+def _question_lines(book: Book, small: bool) -> list[str]:
+    pairing, _ = _question_pairing(book, small)
+    lines = []
+    for most in QUESTIONS:
+        for other in _asking(book, most):
+            difference = _mean_to_lasso(book, other, pairing)
+            if difference is None:
+                continue
+            largest = max(r.questions or 0 for g in book.groups for r in book.of(g, other).values())
+            within = "" if difference.mean >= -WITHIN else "not "
+            lines.append(
+                f"{other}, on average, differs from lasso by {_cell(difference)}: {within}within "
+                f"{1000 * WITHIN:.0f}. It never asks more than {largest} questions."
+            )
+    return lines
+
+
+def _mean_to_lasso(book: Book, name: str, pairing: Pairing) -> Difference | None:
+    return mean_difference(pairing(g, name, "lasso") for g in book.groups)
+
+
+def _mean_of(book: Book, name: str, field: str) -> float:
+    """Mean over the groups in which it is known."""
+    return _known_mean([book.mean(g, name, field) for g in book.groups])
+
+
+def _bracket(values: Sequence[float], decimals: int = 0) -> str:
+    """Questions, rules, AUROC and slope; what is not known is a dash."""
+    texts = [f"{v:.{d}f}" for v, d in zip(values, (decimals, decimals, 3, 2), strict=True)]
+    return "[" + "; ".join("–" if text == "nan" else text for text in texts) + "]"
+
+
+def speed_section(book: Book, abouts: dict[str, str]) -> Section:
+    """Seconds and gaps of default fits on simulated raw tables, with and without a limit."""
+    section = Section("generalisation-speed", "Speed on raw tables of 1,000 rows and 20 columns")
+    if not book.groups or TIMED not in book.names:
+        return _empty(section)
+    fits = {(g, r): fit for g in book.groups for r, fit in sorted(book.of(g, TIMED).items())}
+    free = {(g, r): fit for g in book.groups for r, fit in book.of(g, "timed").items()}
+    values = [[*_timed(fit), *_timed(free.get(place))] for place, fit in fits.items()]
+    labels = [f"{group} #{replicate}" for group, replicate in fits]
+    means = [_known_mean(column) for column in zip(*values, strict=True)]
+    head = ["seconds", "gap", "questions", "rules"]
+    section.tables.append(
+        Table(
+            f"A warm default fit with max_questions={TIMED_LIMIT}, and without a limit",
+            ["table", *head, *(f"without: {name}" for name in head)],
+            [
+                *([label, *_timed_cells(v, 0)] for label, v in zip(labels, values, strict=True)),
+                ["mean", *_timed_cells(means, 1)],
+            ],
+        )
+    )
+    seconds = [fit.seconds for fit in fits.values()]
+    section.lines.append(
+        f"Seconds with the limit: mean {means[0]:.1f}, longest {max(seconds):.1f}; at most "
+        f"{MOST_SECONDS} in {sum(s <= MOST_SECONDS for s in seconds)} of {len(seconds)} fits."
+    )
+    reached = "at most" if means[1] <= MOST_GAP else "not at most"
+    section.lines.append(f"Mean gap with the limit: {means[1]:.2%}, {reached} {MOST_GAP:.0%}.")
+    ratios = [fit.seconds / free[place].seconds for place, fit in fits.items() if place in free]
+    if ratios:
+        ratio = math.fsum(ratios) / len(ratios)
+        section.lines.append(f"A fit with the limit takes {ratio:.2f} times as long as without.")
+    section.lines.extend(f"{name}: {about}." for name, about in abouts.items())
+    section.lines.extend(book.warnings())
+    return section
+
+
+def _timed(fit: Result | None) -> list[float]:
+    """Seconds, gap, questions and rules; NaN where not known."""
+    if fit is None:
+        return [math.nan] * 4
+    values = (fit.seconds, fit.gap, fit.questions, fit.size)
+    return [math.nan if value is None else float(value) for value in values]
+
+
+def _timed_cells(values: Sequence[float], decimals: int) -> list[str]:
+    formats = (".1f", ".1%", f".{decimals}f", f".{decimals}f") * 2
+    return ["" if math.isnan(v) else f"{v:{f}}" for v, f in zip(values, formats, strict=True)]
+
+
+def _known_mean(values: Sequence[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return math.fsum(known) / len(known) if known else math.nan
 
 
 def _raw_cell(book: Book, group: str, name: str) -> str:

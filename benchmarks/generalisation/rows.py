@@ -12,6 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
 
 
 class Counts(NamedTuple):

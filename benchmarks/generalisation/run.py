@@ -1,4 +1,4 @@
-"""Run what is missing: one process a case, one thread a process."""
+"""Run what is missing: one process per case, one thread per process; timed fits run last, alone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ def missing_jobs(
     """List what is to be done, first replicates first: a stopped run has something of all."""
     jobs = []
     for case in sorted(cases, key=lambda case: case.replicate):
-        possible = [m for m in methods if case.has_raw or not m.raw]
+        possible = [m for m in methods if m.needs in case.offers]
         todo = tuple(m for m in possible if redo or not store.has(case, m))
         if todo:
             jobs.append(Job(case, todo))
@@ -71,16 +72,20 @@ def run(
     redo: bool = False,
 ) -> int:
     """Run and store the fits that are missing (``redo``: all); return how many were stored."""
-    usable = [method for method in methods if _usable(method)]
+    cases = list(cases)
+    offered = frozenset().union(*(case.offers for case in cases))
+    usable = [method for method in methods if method.needs in offered and _usable(method)]
     jobs = missing_jobs(cases, usable, store, redo=redo)
     total = sum(len(job.methods) for job in jobs)
     if not jobs:
         return 0
     _compile(jobs)
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    alone = [job for job in jobs if "cores" in job.case.offers]
+    together = parallel(delayed(work)(job, store) for job in jobs if job not in alone)
     stored = 0
     with _progress(total) as advance:
-        for done in parallel(delayed(work)(job, store) for job in jobs):
+        for done in chain(together, (work(job, store) for job in alone)):
             stored += done.fits
             advance(done)
     if stored < total:
@@ -91,7 +96,8 @@ def run(
 def work(job: Job, store: Store) -> Done:
     """Run one job; a method that fails is reported and does not stop the others."""
     stored, errors = 0, []
-    with threadpool_limits(1), warnings.catch_warnings():
+    threads = None if "cores" in job.case.offers else 1
+    with threadpool_limits(threads), warnings.catch_warnings():
         # Columns that are constant in a fold, small samples: expected here, thousands of times.
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("default", ConvergenceWarning)
@@ -110,7 +116,14 @@ def fit_and_store(case: Case, sample: Sample, method: Method, store: Store) -> N
     X_train, X_test = sample.X_train, sample.X_test
     if method.raw and sample.raw_train is not None and sample.raw_test is not None:
         X_train, X_test = sample.raw_train, sample.raw_test
-    fit = method.fit_predict(X_train, sample.y_train, X_test, sample.thresholds, case.replicate)
+    fit = method.fit_predict(
+        X_train,
+        sample.y_train,
+        X_test,
+        sample.thresholds,
+        case.replicate,
+        None if method.raw else sample.questions,
+    )
     # The rows' contributions serve paired errors over rows; simulated data have replicates.
     rows = contributions(sample.y_test, fit.risk, sample.thresholds)
     kept = rows if sample.truth is None else None
@@ -142,6 +155,7 @@ def measure(case: Case, sample: Sample, method: Method, fit: Fit) -> Result:
         code=code_digest() if method.ours else "",
         slope=slope(sample.y_test, fit.risk),
         gap=fit.gap,
+        questions=fit.questions,
     )
 
 

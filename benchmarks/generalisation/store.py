@@ -35,6 +35,7 @@ class Result:
     code: str  # digest of the package's code that made it; empty for the methods of others
     slope: float | None = None  # of calibration on the test rows, where there is one
     gap: float | None = None  # of a card's proof
+    questions: int | None = None  # that one has to answer, where they are known
 
 
 @dataclass(frozen=True)

@@ -68,14 +68,15 @@ class Section:
 def write_sections(path: Path, sections: Sequence[Section]) -> list[str]:
     """Replace the text between ``<!-- begin:NAME -->`` and ``<!-- end:NAME -->`` in a document.
 
-    Return the names of the sections that were written; those without markers are left out.
+    Return the names of the sections that were written; those without markers are left out, and so
+    are those without tables: a run of one part leaves the others as they are.
     """
     text = path.read_text(encoding="utf-8")
     written = []
     for section in sections:
         begin, end = f"<!-- begin:{section.name} -->", f"<!-- end:{section.name} -->"
         start, stop = text.find(begin), text.find(end)
-        if start < 0 or stop < start:
+        if not section.tables or start < 0 or stop < start:
             continue
         text = f"{text[: start + len(begin)]}\n{section.markdown()}\n{text[stop:]}"
         written.append(section.name)

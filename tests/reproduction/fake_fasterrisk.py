@@ -12,10 +12,17 @@ import time
 import numpy as np
 
 
+def _described(array):
+    return None if array is None else [type(array[0]).__name__, array.tolist()]
+
+
 class RiskScoreOptimizer:
     """Takes FasterRisk's arguments; its cards are made up."""
 
-    def __init__(self, X, y, k, select_top_m=50, lb=-5, ub=5, num_ray_search=20):
+    def __init__(
+        self, X, y, k, select_top_m=50, lb=-5, ub=5, num_ray_search=20,
+        group_sparsity=None, featureIndex_to_groupIndex=None,
+    ):  # fmt: skip
         self.n_columns = X.shape[1]
         self.do = os.environ.get("FAKE_FASTERRISK", "answer")
         note = os.environ.get("FAKE_FASTERRISK_NOTE")
@@ -30,6 +37,7 @@ class RiskScoreOptimizer:
                 "threads": os.environ.get("OMP_NUM_THREADS"),
                 "path": os.environ.get("PYTHONPATH"),
                 "folder": os.getcwd(),
+                "groups": [group_sparsity, _described(featureIndex_to_groupIndex)],
             }
             with open(note + ".draft", "w") as file:
                 json.dump(request, file)

@@ -194,6 +194,12 @@ def test_no_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
         FasterRiskClassifier(3).fit(X, Y)  # type: ignore[arg-type]
 
 
+def test_groups_arrive_as_an_array(fake: str, note: Path) -> None:
+    groups = {"group_sparsity": 2, "featureIndex_to_groupIndex": [0, 0, 1]}
+    FasterRiskClassifier(fake, options=groups).fit(X, Y)
+    assert json.loads(note.read_text())["groups"] == [2, ["int64", [0, 0, 1]]]
+
+
 def test_an_interpreter_without_fasterrisk(tmp_path: Path) -> None:
     python, _ = make_environment(tmp_path / "bare")
     assert not available(python)
