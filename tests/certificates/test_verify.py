@@ -457,7 +457,7 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
         _set("problem", "lower", 0, -1),
         "problem: the limits are not those",
     ),
-    "scale": (_set("proof", "scale", "price", lambda v: v + 1), "scale: constant and price"),
+    "scale": (_set("proof", "scale", "price", lambda v: v + 1), "scale: in the boxes' values, a rule costs"),
     "rounding": (_set("proof", "rounding", "1/100"), "scale: rounding can add at most 0, not 0.01"),
     "no scale": (_set("proof", "scale", "total", "0"), "scale: the scale"),
     "flow box lost": (_without(Reason.FLOW), "cover: no box holds the points ["),
@@ -900,7 +900,7 @@ def test_the_judge_counts_as_the_reference_does(data: st.DataObject) -> None:
     scale = make_scale(integers)
     whole = recount.in_integers(scale)
     assert np.array_equal(whole.gains, integers.gains)
-    assert whole.price == integers.price
+    assert (whole.price, whole.question_price) == (integers.price, integers.question_price)
     for vector in vectors:
         worth, value = recount.evaluate(vector), problem.evaluate(vector)
         assert worth is not None
@@ -928,7 +928,8 @@ def _zero_result(problem: Problem) -> SolverResult:
 def make_scale(integers: IntegerProblem) -> Any:
     from netbenefit.certificates.statement import ValueScale
 
-    return ValueScale(integers.total, integers.constant, integers.price, integers.exact)
+    prices = integers.price, integers.question_price
+    return ValueScale(integers.total, integers.constant, *prices, integers.exact)
 
 
 # -- terms ---------------------------------------------------------------------------------------
