@@ -310,10 +310,9 @@ def _questions_in_words(statement: Statement) -> Iterator[str]:
     else:
         yield f"a question costs {shown(statement.penalty)}"
         yield f"each further rule on it {shown(statement.rule_penalty)}"
-    if asked.grouped:
-        yield f"{len(asked)} questions"
-    if most < len(asked):
-        yield f"at most {most} question{'s' * (most != 1)}"
+    if asked.grouped or most < len(asked):
+        limited = f", of which at most {most} may be asked" if most < len(asked) else ""
+        yield f"{len(asked)} questions{limited}"
 
 
 def _impossible_teacher(recount: RecountedProblem) -> str | None:
