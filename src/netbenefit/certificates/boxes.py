@@ -308,8 +308,7 @@ class BoxChecker:
 
     def wrong_forbidden(self) -> str | None:
         """Boxes that are claimed to hold no allowed vector."""
-        which = self.having(Reason.FORBIDDEN)
-        low, high, zero, other, least = (part[which] for part in self._ranges)
+        low, high, zero, other, least = self._ranges
         limits = self.statement.limits
         empty = (low > high).any(axis=1) | (least.sum(axis=1) > limits.total)
         rows = [*limits.support, np.ones(low.shape[1], dtype=np.int64)]
@@ -320,12 +319,15 @@ class BoxChecker:
             counts = np.where(zero, np.where(other, np.minimum(row, 0), 0), row)
             empty |= counts.sum(axis=1) > limit
         empty |= self._questions(~zero).sum(axis=1) > limits.asked.most
-        for q, apart in self._differences.items():
+        which = self.having(Reason.FORBIDDEN)
+        which = which[~empty[which]]
+        low, high, far = low[which], high[which], np.zeros(which.size, dtype=np.bool_)
+        for q, own, apart in self._differences:
             for d in apart:
-                # Answers of all vectors lie at least this far apart.
-                nearest = low @ np.maximum(d, 0) + high @ np.minimum(d, 0)
-                empty |= nearest > limits.asked.spread[q]
-        for b in which[~empty].tolist():
+                # In all vectors of the box, these answers lie at least so far apart.
+                nearest = low[:, own] @ np.maximum(d, 0) + high[:, own] @ np.minimum(d, 0)
+                far |= nearest > limits.asked.spread[q]
+        for b in which[~far].tolist():
             wrong = self._allowed_vector(b)
             if wrong is not None:
                 return (
@@ -342,13 +344,14 @@ class BoxChecker:
         return result
 
     @cached_property
-    def _differences(self) -> dict[int, IntArray]:
-        """Of each question with limited answers, what any two answers differ by: (D, P) codes."""
-        asked, result = self.statement.questions, {}
+    def _differences(self) -> list[tuple[int, NDArray[np.intp], IntArray]]:
+        """Of each question with limited answers, its columns and what any two answers differ by."""
+        asked, result = self.statement.questions, []
         for q in np.unique(asked.of_answer).tolist():
-            own = asked.answers[asked.of_answer == q]
-            pairs = (own[:, None] - own).reshape(-1, own.shape[1])
-            result[q] = np.unique(pairs[pairs.any(axis=1)], axis=0)
+            own = np.flatnonzero(asked.of_column == q)
+            codes = asked.answers[asked.of_answer == q][:, own]
+            pairs = (codes[:, None] - codes).reshape(-1, own.size)
+            result.append((q, own, np.unique(pairs[pairs.any(axis=1)], axis=0)))
         return result
 
     def _allowed_vector(self, b: int) -> str | None:
@@ -376,10 +379,10 @@ class BoxChecker:
             lost = allowed[~np.isin(2 * allowed, allowed)]  # allowed, but not their doubles
             holds = np.searchsorted(lost, low[:, k]) < np.searchsorted(lost, high[:, k], "right")
             wrong[f"{name!r} may not have some of the doubled points"] = holds
-        for q, apart in self._differences.items():
+        for q, own, apart in self._differences:
             far = np.zeros(which.size, dtype=np.bool_)
             for d in apart:
-                most = high @ np.maximum(d, 0) + low @ np.minimum(d, 0)
+                most = high[:, own] @ np.maximum(d, 0) + low[:, own] @ np.minimum(d, 0)
                 far |= 2 * most > self.statement.limits.asked.spread[q]
             name = self.statement.questions.names[q]
             wrong[f"doubled answers to {name!r} may lie too far apart"] = far
@@ -505,8 +508,8 @@ class BoxChecker:
             fine &= used.sum(axis=1) <= self.statement.max_features
             fine &= np.abs(part).sum(axis=1) <= limits.total
             fine &= self._questions(part != 0).sum(axis=1) <= limits.asked.most
-            for q, apart in self._differences.items():
-                fine &= (part @ apart.T <= limits.asked.spread[q]).all(axis=1)
+            for q, own, apart in self._differences:
+                fine &= (part[:, own] @ apart.T <= limits.asked.spread[q]).all(axis=1)
             if fine.any():
                 yield part[fine]
 

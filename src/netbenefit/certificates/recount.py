@@ -441,8 +441,9 @@ class IntegerRecount:
         """Price of the columns that are used, and of their questions, of each row of (K, P)."""
         of_column = self.recount.statement.questions.of_column
         asked = [used[:, of_column == q].any(axis=1) for q in set(of_column.tolist())]
-        questions: IntArray = np.sum(asked, axis=0, dtype=np.int64)
-        return self.price * np.count_nonzero(used, axis=1) + self.question_price * questions
+        rules, questions = used.sum(axis=1), np.sum(asked, axis=0, dtype=np.int64)
+        result: IntArray = self.price * rules + self.question_price * questions
+        return result
 
     def to_objective(self, value: int) -> Fraction:
         """Objective that a value stands for."""

@@ -385,8 +385,8 @@ def _question(data: Any, path: str) -> tuple[str, list[int], list[list[int]], in
         lambda row, at: read_list(row, at, read_points, len(columns)),
     )
     spread = read_integer(data["spread"], f"{path}.spread")
-    if not 0 <= spread < 2**62:
-        wrong(f"{path}.spread", "a usable number from 0", spread)
+    if spread < 0:
+        wrong(f"{path}.spread", "a whole number from 0", spread)
     return read_text(data["name"], f"{path}.name"), columns, answers, spread
 
 
