@@ -71,6 +71,16 @@ def test_what_is_written_is_read(problem: Problem) -> None:
     assert second.problem.thresholds == problem.thresholds.fractions
     assert second.problem_digest == first.problem_digest
     assert second.problem.teacher is None
+    read, asked = second.problem, problem.questions
+    assert (read.penalty, read.rule_penalty) == (problem.penalty, problem.rule_penalty)
+    assert read.max_points == problem.max_points
+    assert read.questions.names == asked.names
+    for name in ("of_column", "answers", "of_answer"):
+        assert np.array_equal(getattr(read.questions, name), getattr(asked, name))
+    for mine, yours in zip(read.limits.asked, problem.limits.asked, strict=True):
+        assert np.array_equal(mine, yours)
+    dear = read.penalty != read.rule_penalty
+    assert ("the prices of every question and of every further rule" in read.objective) == dear
 
 
 @settings(max_examples=30)
@@ -198,9 +208,9 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
     ("path", "value", "message"),
     [
         ("schema", "other", "not a certificate: expected"),
-        ("version", 1, "version 1 of the certificate format is not .* reads version 4"),
-        ("version", 3, "version 3 .* reads version 4. It is too old"),
-        ("version", 5, "version 5 .* reads version 4. Update the package"),
+        ("version", 1, "version 1 of the certificate format is not .* reads version 5"),
+        ("version", 4, "version 4 .* reads version 5. It is too old"),
+        ("version", 6, "version 6 .* reads version 5. Update the package"),
         ("version", True, "version True"),
         ("problem.lower.0", 1.5, r"problem\.lower\[0\] must be an integer"),
         ("problem.lower.0", 4, r"problem\.upper must be at least the lower points"),
@@ -209,6 +219,22 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
         ("problem.penalty", "1/0", r"problem\.penalty must be a fraction"),
         ("problem.penalty", "1e9999999999", r"problem\.penalty must be a fraction"),
         ("problem.penalty", 0.1, r"problem\.penalty must be text"),
+        ("problem.rule_penalty", "1", r"problem\.rule_penalty must be a number from 0 to the pen"),
+        ("problem.rule_penalty", "-1/9", r"problem\.rule_penalty must be a number from 0 to the"),
+        ("problem.rule_penalty", "0", r"rule_penalty must be the penalty, as each column is a qu"),
+        ("problem.max_points", 0, r"problem\.max_points must be a whole number from 1"),
+        ("problem.max_questions", "2", r"problem\.max_questions must be an integer"),
+        ("problem.questions", [], r"problem\.questions must be questions to which each of 2 col"),
+        ("problem.questions.0.columns", [], r"questions\[0\]\.columns must be a rising list"),
+        ("problem.questions.0.columns", [1], r"problem\.questions must be questions to which ea"),
+        ("problem.questions.0.columns", [1, 0], r"questions\[0\]\.columns must be a rising list"),
+        ("problem.questions.0.columns", [0, 0], r"problem\.questions must be questions to which"),
+        ("problem.questions.0.columns", [-1], r"problem\.questions must be questions to which ea"),
+        ("problem.questions.0.answers", [[0, 1]], r"answers\[0\] must hold 1 entries"),
+        ("problem.questions.0.answers", [["0"]], r"answers\[0\]\[0\] must be an integer"),
+        ("problem.questions.0.spread", -1, r"questions\[0\]\.spread must be a whole number from"),
+        ("problem.questions.0.spread", 2**70, r"questions\[0\]\.spread must be an integer of at "),
+        ("problem.questions.0.points", 1, r"problem\.questions\[0\]\.points is not a known key"),
         ("problem.teacher", {}, r"problem\.teacher\.name is missing"),
         ("problem.teacher", "auto", r"problem\.teacher must be an object"),
         ("problem.objective", "accuracy", r"problem\.objective must be "),
@@ -477,8 +503,8 @@ def test_flow_bound_agrees_with_all_sets(data: st.DataObject) -> None:
     pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     box = [sorted(data.draw(st.tuples(st.integers(a, b), st.integers(a, b)))) for a, b in pairs]
     low, high = np.array(box).T
-    paid = int(((low > 0) | (high < 0)).sum())
-    ours = FlowBound.of(integers.units, integers.gains).highest(low, high) - integers.price * paid
+    ours = FlowBound.of(integers.units, integers.gains).highest(low, high)
+    ours -= integers.paid((low > 0) | (high < 0))
     assert ours == closure_bound(integers, low, high)
 
 

@@ -18,8 +18,11 @@ import pytest
 import typer
 from hypothesis import assume, given, settings, strategies as st
 
+from netbenefit.binning.binner import Binner
+from netbenefit.binning.fitted import FittedBins
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
+from netbenefit.certificates.boxes import BoxChecker
 from netbenefit.certificates.certificate import (
     Certificate,
     json_digest,
@@ -27,12 +30,13 @@ from netbenefit.certificates.certificate import (
     pattern_order,
 )
 from netbenefit.certificates.judge import Verdict, _by_level, verify
-from netbenefit.certificates.recount import RecountedProblem, limits_differ
+from netbenefit.certificates.recount import RecountedProblem, limits_differ, questions_differ
 from netbenefit.cli.verify import verify as verify_command
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.risk_score import RiskScoreClassifier
-from netbenefit.estimators.training import assemble_card
+from netbenefit.estimators.rss_dnb import RSSDNBClassifier
+from netbenefit.estimators.training import assemble_card, training_of_raw
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import (
     AtLeast,
@@ -44,20 +48,38 @@ from netbenefit.problem.constraints import (
     Include,
     MaxFeatures,
     MaxFPR,
+    MaxQuestions,
     MaxTotalPoints,
     MinTPR,
     Sign,
     Values,
 )
 from netbenefit.problem.problem import Boxes, IntegerProblem, Problem, Proof, Reason, SolverResult
+from netbenefit.problem.questions import Questions
 from netbenefit.solvers.base import Run
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.teachers.crossfit import Taught
 from tests.helpers import slow_truth as reference
 from tests.helpers.box_prover import BranchAndBound
+from tests.helpers.brute import all_values
 from tests.helpers.cards import training_of
-from tests.helpers.small_proofs import all_vectors, best_points, prove, teach_problem, with_proof
-from tests.helpers.strategies import GRIDS, problems, tables
+from tests.helpers.small_proofs import (
+    NOTHING,
+    all_vectors,
+    best_points,
+    closure_bound,
+    prove,
+    teach_problem,
+    with_proof,
+)
+from tests.helpers.strategies import (
+    GRIDS,
+    all_points,
+    count_questions,
+    problems,
+    some_questions,
+    tables,
+)
 
 COLUMNS = {
     "age": np.array([0, 1, 2, 2, 1, 0, 2, 1, 0, 2, 1, 0]),
@@ -66,6 +88,10 @@ COLUMNS = {
 }
 EVENT = np.array([0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 0])
 PUBLISHED = "objective: weighted net benefit less the penalty of every rule"
+ASKED = (
+    "objective: weighted net benefit less the prices of every question and of every further rule "
+    "on it"
+)
 TAUGHT = f"{PUBLISHED}, on outcomes blended with a teacher's risks (n0 = 20 rows)"
 #: A teacher who errs now and then.
 RISKS = np.array([0.1, 0.15, 0.7, 0.85, 0.3, 0.05, 0.4, 0.45, 0.65, 0.9, 0.333, 0.2])
@@ -88,26 +114,41 @@ class Case:
     event: Any
     problem: Problem
     taught: Taught | None = None
+    bins: FittedBins | None = None
 
     @property
     def words(self) -> str:
+        if self.problem.questions.grouped:
+            return ASKED
         return PUBLISHED if self.taught is None else TAUGHT
 
     def verdict(self, **options: Any) -> Verdict:
         return verify(self.card, self.certificate, self.columns, self.event, **options)
 
 
-def learnt(*constraints: Constraint, weight: Any = None, solver: Any = None, **how: Any) -> Case:
+def learnt(
+    *constraints: Constraint,
+    weight: Any = None,
+    solver: Any = None,
+    binner: Binner | None = None,
+    **how: Any,
+) -> Case:
     """The proven best card of the rows above."""
     solver = Prover() if solver is None else solver
-    training = training_of(
-        COLUMNS, EVENT, weight, max_points=2, constraints=[*constraints, Sign("male", "-")]
-    )
+    rules = [*constraints, Sign("male", "-")]
+    if binner is None:
+        training = training_of(COLUMNS, EVENT, weight, max_points=2, constraints=rules)
+    else:
+        settings = {"max_points": 2, "max_questions": None, "constraints": rules}
+        training = training_of_raw(binner, COLUMNS, EVENT.astype(bool), weight, settings)
     model = RiskScoreClassifier(solver=solver, **{"teacher": None, **how})
     model.thresholds_ = Thresholds.of([0.2, 0.5, 0.7])
     found = model._learn(training, "ill = 1")
-    certificate = make_certificate(found.problem, found.result, found.card, taught=found.taught)
-    return Case(found.card, certificate, dict(COLUMNS), EVENT, found.problem, found.taught)
+    certificate = make_certificate(
+        found.problem, found.result, found.card, bins=training.bins, taught=found.taught
+    )
+    made = found.problem, found.taught, training.bins
+    return Case(found.card, certificate, dict(COLUMNS), EVENT, *made)
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +161,16 @@ def taught() -> Case:
     return learnt(MaxFeatures(2), teacher=RISKS, prior_strength=20)
 
 
-@pytest.fixture(params=["published", "taught"])
+@pytest.fixture(scope="module")
+def asked() -> Case:
+    """Two conditions on age are one question, of which at most two are asked."""
+    binner = Binner(cuts={"age": [1, 2], "dose": [1.0]})
+    return learnt(MaxFeatures(3), MaxQuestions(2), binner=binner)
+
+
+@pytest.fixture(params=["published", "taught", "asked"])
 def case(request: pytest.FixtureRequest) -> Case:
-    """What holds of certificates holds with a teacher and without."""
+    """What holds of certificates holds with a teacher and without, and where columns share one."""
     found = request.getfixturevalue(request.param)
     assert isinstance(found, Case)
     return found
@@ -168,7 +216,8 @@ def test_a_card_without_a_history_will_do(case: Case) -> None:
 
 def test_middles_of_intervals_will_do(case: Case) -> None:
     result = prove(case.problem)
-    card = assemble_card(case.problem, result, Provenance(version="0"), calibrate=False)
+    origin = Provenance(version="0")
+    card = assemble_card(case.problem, result, origin, bins=case.bins, calibrate=False)
     verdict = verify(card, case.certificate, COLUMNS, EVENT)
     assert verdict.accepted, verdict.failures
     assert "the middles of the intervals" in [check.text for check in verdict.checks]
@@ -179,7 +228,7 @@ def test_a_bound_above_the_optimum_is_accepted(case: Case) -> None:
     result = prove(case.problem, target=optimum + Fraction(1, 20))
     assert result.proof is not None
     assert result.proof.bound > optimum
-    certificate = make_certificate(case.problem, result, taught=case.taught)
+    certificate = make_certificate(case.problem, result, taught=case.taught, bins=case.bins)
     verdict = verify(replace(case.card, provenance=None), certificate, COLUMNS, EVENT, full=True)
     assert verdict.accepted, verdict.failures
     assert verdict.summary.startswith("accepted: no allowed card is better by more than ")
@@ -198,7 +247,9 @@ def test_bounds_without_boxes(case: Case, full: bool) -> None:
     proof = Proof("direction signs", result.proof.bound, rounded=True, details={"seconds": 2.5})
     verdict = verify(
         case.card,
-        make_certificate(case.problem, replace(result, proof=proof), taught=case.taught),
+        make_certificate(
+            case.problem, replace(result, proof=proof), taught=case.taught, bins=case.bins
+        ),
         COLUMNS,
         EVENT,
         full=full,
@@ -220,12 +271,18 @@ def test_no_bound_at_all(case: Case) -> None:
     result = replace(prove(case.problem), proof=None, bound=None, status="finished")
     card = replace(case.card, provenance=None)
     verdict = verify(
-        card, make_certificate(case.problem, result, taught=case.taught), COLUMNS, EVENT
+        card,
+        make_certificate(case.problem, result, taught=case.taught, bins=case.bins),
+        COLUMNS,
+        EVENT,
     )
     assert verdict.accepted
     assert "nothing is claimed about better ones" in verdict.summary
     claims = verify(
-        case.card, make_certificate(case.problem, result, taught=case.taught), COLUMNS, EVENT
+        case.card,
+        make_certificate(case.problem, result, taught=case.taught, bins=case.bins),
+        COLUMNS,
+        EVENT,
     )
     assert not claims.accepted  # the card says it is optimal
     assert "it calls itself optimal" in claims.failures[0]
@@ -278,8 +335,8 @@ CARDS: dict[str, tuple[Callable[[Scorecard], Scorecard], str]] = {
     "points": (_other_rule, 'card: it gives "'),
     "a rule lost": (lambda c: replace(c, rules=c.rules[1:]), "0 points, the certificate "),
     "a rule added": (
-        lambda c: replace(c, rules=(*c.rules, Rule(Condition("age", ">=", 2), 1))),
-        'it gives "age ≥ 2" 1 points, the certificate 0',
+        lambda c: replace(c, rules=(*c.rules, Rule(Condition("age", "<", 2), 1))),
+        'it gives "age < 2" 1 points, the certificate 0',
     ),
     "cut-offs": (
         lambda c: replace(c, risks=tuple((s + 1, q) for s, q in c.risks), score_range=None),
@@ -367,6 +424,9 @@ DATA: dict[str, tuple[Callable[[Case], Case], str]] = {
 def test_tampered_data(case: Case, what: str) -> None:
     change, reason = DATA[what]
     verdict = change(case).verdict()
+    if case.problem.questions.grouped and what in ("a fraction", "a missing value"):
+        assert verdict.accepted  # no condition changes: what is missing counts as the median
+        return
     assert not verdict.accepted
     assert len(verdict.checks) == 1  # nothing to stand on
     assert reason in verdict.failures[0]
@@ -417,18 +477,28 @@ def _less(text: str) -> str:
     return str(Fraction(text) - Fraction(1, 10**9))
 
 
+def _twice(data: dict[str, Any], key: str) -> None:
+    data[key] = str(2 * Fraction(data[key]))
+
+
 def _more(text: str) -> str:
     return str(Fraction(text) + Fraction(1, 10**9))
 
 
 CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
-    "points": (_set("answer", "points", [1, 0, 0]), "objective: the points are worth"),
-    "points beyond": (
-        _set("answer", "points", [3, 0, 0]),
-        "points: they are not allowed: 'age' has 3",
+    "points": (
+        _set("answer", "points", lambda v: [1, *[0] * (len(v) - 1)]),
+        "objective: the points are worth",
     ),
-    "too many points": (_set("answer", "points", [1, 1, -1]), "the points break a constraint"),
-    "points for fewer": (_set("answer", "points", [1, 1]), "points: 2 points for 3 columns"),
+    "points beyond": (
+        _set("answer", "points", lambda v: [3, *[0] * (len(v) - 1)]),
+        "points: they are not allowed: 'age",
+    ),
+    "too many points": (
+        _set("answer", "points", lambda v: [1] * len(v)),
+        "the points break a constraint",
+    ),
+    "points for fewer": (_set("answer", "points", [1, 1]), "points: 2 points for "),
     "cut-offs": (_set("answer", "cutoffs", 0, lambda v: v - 1), "cut-offs: the best are"),
     "objective": (_set("answer", "objective", _more), "objective: the points are worth"),
     "net benefit": (_set("answer", "net_benefit", _more), "objective: the net benefit is"),
@@ -438,7 +508,12 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
         "card: its thresholds are [0, 1/5, 1/2, 7/10], not [0, 1/5, 1/2, 3/4]",
     ),
     "weights": (_set("problem", "weights", ["0", "1/2", "1/4", "1/4"]), "card: its weights are"),
-    "penalty": (_set("problem", "penalty", "1/1000"), "objective: the points are worth"),
+    "prices": (
+        lambda c: resigned(
+            c, lambda d: [_twice(d["problem"], key) for key in ("penalty", "rule_penalty")]
+        ),
+        "objective: the points are worth",
+    ),
     "data digest": (_set("problem", "data", "digest", "0" * 64), "data: these are not the rows"),
     "data rows": (_set("problem", "data", "rows", "13"), "data: these are not the rows"),
     "constraint lost": (_set("problem", "constraints", lambda v: v[1:]), "problem: the limits are"),
@@ -457,7 +532,10 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
         _set("problem", "lower", 0, -1),
         "problem: the limits are not those",
     ),
-    "scale": (_set("proof", "scale", "price", lambda v: v + 1), "scale: constant and price"),
+    "scale": (
+        _set("proof", "scale", "price", lambda v: v + 1),
+        "scale: in the boxes' values, a rule costs",
+    ),
     "rounding": (_set("proof", "rounding", "1/100"), "scale: rounding can add at most 0, not 0.01"),
     "no scale": (_set("proof", "scale", "total", "0"), "scale: the scale"),
     "flow box lost": (_without(Reason.FLOW), "cover: no box holds the points ["),
@@ -475,7 +553,7 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
         _relabel(Reason.FLOW, Reason.FORBIDDEN),
         "claimed to hold no allowed",
     ),
-    "flow called doubled": (_relabel(Reason.FLOW, Reason.DOUBLED), "the double leaves"),
+    "flow called doubled": (_relabel(Reason.FLOW, Reason.DOUBLED), "is claimed to be doubled, but"),
     "counted called doubled": (_relabel(Reason.COUNTED, Reason.DOUBLED), "claimed to be doubled"),
     "counted called flow": (_relabel(Reason.COUNTED, Reason.FLOW), "its flow bound is"),
     "doubled called flow": (_relabel(Reason.DOUBLED, Reason.FLOW), "its flow bound is"),
@@ -516,12 +594,372 @@ def test_lower_bound_and_worse_points_together(case: Case) -> None:
     )
     result = with_proof(case.problem, worse, leaves)
     lie = replace(result, proof=replace(result.proof, bound=case.problem.evaluate(worse).objective))
-    card = assemble_card(case.problem, lie, Provenance(version="0"))
+    card = assemble_card(case.problem, lie, Provenance(version="0"), bins=case.bins)
     verdict = verify(
-        card, make_certificate(case.problem, lie, card, taught=case.taught), COLUMNS, EVENT
+        card,
+        make_certificate(case.problem, lie, card, taught=case.taught, bins=case.bins),
+        COLUMNS,
+        EVENT,
     )
     assert "values" in [check.name for check in verdict.checks if not check.ok]
     assert any("is claimed to be worth" in failure for failure in verdict.failures)
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def _of_question(place: int, **changes: Any) -> Callable[[Certificate], Certificate]:
+    return lambda c: resigned(c, lambda d: d["problem"]["questions"][place].update(changes))
+
+
+def _merged(data: dict[str, Any]) -> None:
+    """Dose and sex become one question, as if they were asked together."""
+    data["problem"]["questions"][1:] = [
+        {"name": "dose", "columns": [2, 3], "answers": [], "spread": 2}
+    ]
+
+
+def _exchanged(data: dict[str, Any]) -> None:
+    questions = data["problem"]["questions"]
+    questions[0]["columns"], questions[1]["columns"] = [0, 2], [1]
+
+
+def _apart(data: dict[str, Any]) -> None:
+    """Every condition becomes a question of its own, at the same prices."""
+    names = [column["name"] for column in data["problem"]["columns"]]
+    data["problem"]["questions"] = [
+        {"name": name, "columns": [k], "answers": [], "spread": 2} for k, name in enumerate(names)
+    ]
+    data["problem"]["max_questions"] = 2
+    data["problem"]["rule_penalty"] = data["problem"]["penalty"]
+    data["problem"]["objective"] = PUBLISHED.removeprefix("objective: ")
+
+
+def _unlimited(data: dict[str, Any]) -> None:
+    """More questions are allowed, and no constraint says otherwise."""
+    data["problem"]["max_questions"] = 3
+    data["problem"]["constraints"].pop(1)
+
+
+def _as_box(low: list[int], high: list[int], reason: Reason) -> Any:
+    """The box that holds the points ``low`` becomes this one, with another reason."""
+
+    def change(boxes: dict[str, Any]) -> dict[str, Any]:
+        inside = (boxes["lower"] <= low) & (boxes["upper"] >= low)
+        b = int(np.flatnonzero(inside.all(axis=1))[0])
+        boxes["lower"][b], boxes["upper"][b], boxes["reasons"][b] = low, high, reason
+        return boxes
+
+    return _boxes(change)
+
+
+def _pays_twice(boxes: dict[str, Any], price: int) -> None:
+    """A box in which both conditions on age have points pays for the question with each of them."""
+    used = (boxes["lower"] > 0) | (boxes["upper"] < 0)
+    both = used[:, 0] & used[:, 1] & (boxes["reasons"] == Reason.FLOW)
+    assert both.any()
+    boxes["values"][both] -= price
+
+
+QUESTIONS: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
+    "price of a further rule": (
+        _set("problem", "rule_penalty", "1/400"),
+        "objective: the points are worth 139/400",
+    ),
+    "price of a further rule, with its objective": (
+        lambda c: _set("answer", "objective", "139/400")(
+            _set("problem", "rule_penalty", "1/400")(c)
+        ),
+        "scale: in the boxes' values, a rule costs ",
+    ),
+    "price of a question": (
+        _set("problem", "penalty", "1/100"),
+        "objective: the points are worth 563/1600",
+    ),
+    "price in the boxes": (
+        _set("proof", "scale", "question_price", lambda v: v + 1),
+        "scale: in the boxes' values, a rule costs ",
+    ),
+    "two questions merged": (
+        lambda c: resigned(c, _merged),
+        "problem: its questions are not the raw columns that its columns are conditions on",
+    ),
+    "columns exchanged": (
+        lambda c: resigned(c, _exchanged),
+        "problem: its questions are not the raw columns",
+    ),
+    "question renamed": (_of_question(0, name="years"), "problem: its questions are not the raw"),
+    "a question for each condition": (lambda c: resigned(c, _apart), "problem: the limits are not"),
+    "an answer left out": (
+        _of_question(0, answers=[[0, 0], [1, 0]]),
+        "problem: the answers to its questions are not those that its conditions can give",
+    ),
+    "all answers left out": (_of_question(0, answers=[]), "problem: the answers to its questions"),
+    "an answer added": (
+        _of_question(0, answers=[[0, 0], [0, 1], [1, 0], [1, 1]]),
+        "problem: the answers to its questions are not",
+    ),
+    "spread widened": (_of_question(0, spread=3), "problem: the limits are not those of its"),
+    "more points allowed": (
+        lambda c: _set("problem", "max_points", 3)(_of_question(0, spread=3)(c)),
+        "problem: the limits are not those of its constraints",
+    ),
+    "most questions raised": (
+        _set("problem", "max_questions", 3),
+        "problem: the limits are not those of its constraints",
+    ),
+    "most questions raised, and its constraint lost": (
+        lambda c: resigned(c, _unlimited),
+        "claimed to hold no allowed points",
+    ),
+    "too many questions": (
+        _set("answer", "points", [1, 0, 1, -1]),
+        "points: they are not allowed: the card asks 3 questions, more than 2",
+    ),
+    "answers too far apart": (
+        _set("answer", "points", [2, 1, 0, 0]),
+        "points: they are not allowed: answers to 'age' lie 3 points apart, more than 2",
+    ),
+    "question paid for twice": (
+        lambda c: with_boxes(c, lambda boxes: _pays_twice(boxes, c.proof.scale.question_price)),
+        "its flow bound is",
+    ),
+    "doubled beyond the spread": (
+        _as_box([1, 1, 0, 0], [1, 1, 0, 0], Reason.DOUBLED),
+        "claimed to be doubled, but doubled answers to 'age' may lie too far apart",
+    ),
+    "forbidden, but allowed": (
+        _as_box([1, 1, 1, 0], [1, 1, 1, 0], Reason.FORBIDDEN),
+        "is claimed to hold no allowed points, but [1, 1, 1, 0] could not be ruled out",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", QUESTIONS)
+def test_tampered_questions(asked: Case, what: str) -> None:
+    change, reason = QUESTIONS[what]
+    certificate = Certificate.from_json(change(asked.certificate).to_json())
+    verdict = replace(asked, certificate=certificate).verdict(full=True)
+    assert not verdict.accepted
+    assert any(reason in failure for failure in verdict.failures), verdict.failures
+
+
+def test_a_proof_at_other_prices_is_none(asked: Case) -> None:
+    """Boxes of a problem with dearer rules or questions, handed in where they cost less."""
+    assert asked.certificate.proof is not None
+    found = 0
+    for penalty, further in ((0, 0), (Fraction(1, 80), 0), (Fraction(1, 320), Fraction(1, 320))):
+        cheap = replace(asked.problem, penalty=Fraction(penalty), rule_penalty=Fraction(further))
+        dear, integers = IntegerProblem.of(asked.problem), IntegerProblem.of(cheap)
+        boxes = asked.certificate.proof.boxes
+        assert boxes is not None
+        known = boxes.values > NOTHING
+        objectives = [dear.to_objective(v) for v in boxes.values[known].tolist()]
+        values = boxes.values.copy()
+        values[known] = [integers.from_objective(v) for v in objectives]
+        points = asked.certificate.answer.points
+        leaves = zip(boxes.lower, boxes.upper, values.tolist(), boxes.reasons.tolist(), strict=True)
+        lie = with_proof(cheap, points, [(*box[:3], Reason(box[3])) for box in leaves])
+        card = assemble_card(cheap, lie, Provenance(version="0"), bins=asked.bins)
+        certificate = make_certificate(cheap, lie, card, bins=asked.bins)
+        verdict = verify(card, certificate, COLUMNS, EVENT, full=True)
+        assert [c.name for c in verdict.checks if c.ok is False] == ["values"], verdict.failures
+        found += 1
+    assert found == 3
+
+
+def test_stated_questions_need_the_answers_of_all_rows() -> None:
+    """Without terms that tell, questions are taken as stated, but rows must be among answers."""
+    X = [[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1]]
+    table = PatternTable.from_arrays(X, [0, 1, 1, 0, 1], names=["a", "b", "c"])
+    rows = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
+    stated = Questions(("ab", "c"), np.array([0, 0, 1]), rows, np.zeros(4, np.int64))
+    problem = Problem.build(
+        table, Thresholds.tenths(), max_points=2, max_questions=1, questions=stated
+    )
+    result = prove(problem)
+    certificate = make_certificate(problem, result)
+    card = assemble_card(problem, result, Provenance(version="0"))
+    assert verify(card, certificate, table, full=True).accepted
+    assert questions_differ(certificate.problem, table) is None
+    for place in range(4):
+        lost = resigned(
+            certificate, lambda d, p=place: d["problem"]["questions"][0]["answers"].pop(p)
+        )
+        codes = rows[place, :2].tolist()
+        failures = verify(card, lost, table).failures
+        assert failures == [f"problem: rows answer 'ab' by {codes}, which is not among its answers"]
+    wide = resigned(
+        certificate, lambda d: d["problem"]["questions"][0]["answers"].append([10**9, 0])
+    )
+    assert verify(card, wide, table).failures[0].startswith("points: ")
+
+
+@st.composite
+def asking(draw: st.DrawFn, *, most_vectors: int = 150) -> Problem:
+    """Problems with questions of several columns, whose number and whose answers are limited."""
+    kinds = ("binary", "binary", "binary", "small")
+    table = draw(tables(max_rows=8, max_columns=4, kinds=kinds, taught=False))
+    questions = draw(some_questions(table).filter(lambda one: one.grouped))
+    widest = int(most_vectors ** (1 / table.n_features))
+    most = draw(st.integers(1, max(1, (widest - 1) // 2)))
+    price = draw(
+        st.sampled_from(["auto", 0.0, (0.01, 0.002), (0.03, 0.0), (0.02, 0.02), (0.2, 0.01)])
+    )
+    constraints: list[Constraint] = [MaxQuestions(draw(st.integers(1, len(questions))))]
+    if draw(st.booleans()):
+        constraints.append(MaxFeatures(draw(st.integers(1, table.n_features))))
+    if draw(st.booleans()):
+        constraints.append(Sign(draw(st.sampled_from(table.names)), draw(st.sampled_from("+-"))))
+    if draw(st.booleans()):
+        some = st.lists(st.sampled_from(table.names), min_size=1, max_size=2, unique=True)
+        constraints.append(Include(*draw(some)))
+    grid = draw(st.sampled_from(GRIDS))
+    try:
+        return Problem.build(
+            table,
+            grid,
+            penalty=price,
+            max_points=most,
+            constraints=constraints,
+            questions=questions,
+        )
+    except InputError:
+        assume(False)
+        raise
+
+
+@settings(max_examples=200)
+@given(asking(), st.sampled_from(["double", ""]))
+def test_true_proofs_of_questions_are_accepted(problem: Problem, start: str) -> None:
+    verdict = accepted(problem, prove(problem, start=start))
+    assert verdict.accepted, verdict.failures
+
+
+@settings(max_examples=100)
+@given(asking(most_vectors=700))
+def test_what_branch_and_bound_claims_of_questions_is_accepted(problem: Problem) -> None:
+    result = BranchAndBound(time_limit=None).solve(problem)
+    assert problem.evaluate(result.points).objective == max(
+        problem.evaluate(v).objective for v in all_points(problem)
+    )
+    verdict = accepted(problem, result)
+    assert verdict.accepted, verdict.failures
+
+
+@settings(max_examples=200)
+@given(asking())
+def test_the_judge_counts_questions_as_brute_force_does(problem: Problem) -> None:
+    written = make_certificate(problem, _zero_result(problem)).to_json()
+    statement = Certificate.from_json(written).problem
+    recount, integers = RecountedProblem(statement, problem.patterns), IntegerProblem.of(problem)
+    whole = recount.in_integers(make_scale(integers))
+    vectors = np.array(list(all_vectors(problem.lower, problem.upper)))
+    expected = all_values(integers, vectors)
+    assert np.array_equal(whole._values(vectors), expected)
+    allowed = set(map(tuple, all_points(problem).tolist()))
+    for vector, value in zip(vectors.tolist(), expected.tolist(), strict=True):
+        assert (recount.forbids(vector) is None) == (tuple(vector) in allowed)
+        if tuple(vector) in allowed:
+            exact = recount.evaluate(vector)
+            assert exact is not None
+            questions = count_questions(problem, np.array(vector))
+            further = sum(v != 0 for v in vector) - questions
+            paid = problem.penalty * questions + problem.rule_penalty * further
+            assert exact.objective == exact.net_benefit - paid
+            assert exact.objective == problem.evaluate(vector).objective
+            assert exact.objective == whole.to_objective(value)
+            assert list(exact.cutoffs) == reference.cutoffs(
+                problem.patterns, problem.thresholds, vector
+            )
+
+
+@settings(max_examples=150)
+@given(asking(), st.randoms(use_true_random=False))
+def test_no_false_claim_about_a_box_is_accepted(problem: Problem, random: Any) -> None:
+    """Random boxes with every reason: what the judge accepts is true of all of their vectors."""
+    certificate = make_certificate(problem, _zero_result(problem))
+    recount = RecountedProblem(certificate.problem, problem.patterns)
+    integers = IntegerProblem.of(problem)
+    whole = recount.in_integers(make_scale(integers))
+    allowed = all_points(problem)
+    values = all_values(integers, allowed) if len(allowed) else np.zeros(0, np.int64)
+    for _ in range(20):
+        ends = [
+            sorted((random.randint(a, b), random.randint(a, b)))
+            for a, b in zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
+        ]
+        low, high = np.array(ends).T
+        inside = ((allowed >= low) & (allowed <= high)).all(axis=1)
+        best = int(values[inside].max()) if inside.any() else NOTHING
+
+        def checker(reason: Reason, value: int, box: Any = (low, high)) -> BoxChecker:
+            one = [np.array([part]) for part in (*box, value, reason)]
+            return BoxChecker(whole, Boxes(*one))
+
+        assert (checker(Reason.FORBIDDEN, 0).wrong_forbidden() is None) == (not inside.any())
+        if checker(Reason.DOUBLED, 0).wrong_doubled() is None:
+            assert all(problem.allows(2 * v) for v in allowed[inside])
+        assert checker(Reason.COUNTED, best).wrong_value(0) is None
+        if inside.any():
+            assert checker(Reason.COUNTED, best - 1).wrong_value(0) is not None
+            assert checker(Reason.FLOW, best - 1).wrong_value(0) is not None
+        flow = closure_bound(integers, low, high)
+        assert flow >= best
+        assert checker(Reason.FLOW, flow).wrong_value(0) is None
+        if problem.limits.values.sum() == (problem.upper - problem.lower + 1).sum():
+            assert checker(Reason.FLOW, flow - 1).wrong_value(0) is not None
+        assert checker(Reason.SHIFTED, 0).wrong_shifted() is not None  # never where some belong
+
+
+def test_a_raw_table_with_few_questions() -> None:
+    rng = np.random.default_rng(8)
+    rows = {
+        "age": rng.integers(20, 90, 160),
+        "sex": rng.choice(["f", "m"], 160).astype(object),
+        "stage": rng.choice(["I", "II", "III"], 160).astype(object),
+        "weight": np.where(rng.random(160) < 0.2, np.nan, rng.normal(75, 12, 160)),
+    }
+    likely = (rows["age"] > 40) * 0.2 + (rows["age"] > 65) * 0.3 + (rows["stage"] == "III") * 0.3
+    y = rng.random(160) < likely
+    how: dict[str, Any] = {"max_points": 2, "max_questions": 2, "solver": "exact", "n_jobs": 1}
+    binner = Binner(cuts={"age": [40, 65], "weight": [70]})
+    for teacher in (None, np.clip(likely, 0.05, 0.9)):
+        model = RiskScoreClassifier(
+            thresholds=[0.2, 0.5], binner=binner, teacher=teacher, time_limit=60, **how
+        )
+        model.fit(rows, y)
+        statement = model.certificate_.problem
+        assert statement.questions.names == ("age", "sex", "stage", "weight")
+        assert statement.limits.asked.most == 2
+        assert statement.rule_penalty * 4 == statement.penalty
+        assert model.result_.status == "optimal"
+        verdict = verify(model.scorecard_, model.certificate_, rows, y, full=True)
+        assert verdict.accepted, verdict.failures
+        assert "no allowed card is better" in verdict.summary
+        origin = model.scorecard_.provenance
+        if teacher is not None:  # of the bound, to which both prices are added again
+            lie = replace(
+                model.scorecard_, provenance=replace(origin, share_bound=origin.share_bound + 1e-6)
+            )
+            assert not verify(lie, model.certificate_, rows, y).accepted
+        changed = {**rows, "age": np.where(np.arange(160) == 3, 30, rows["age"])}
+        assert not verify(model.scorecard_, model.certificate_, changed, y).accepted
+
+
+def test_published_methods_count_conditions_of_raw_columns() -> None:
+    """The judge knows both objectives: one price per rule, or a price per question."""
+    model = RSSDNBClassifier(
+        thresholds=[0.2, 0.5],
+        binner=Binner(cuts={"age": [1, 2], "dose": [1.0]}),
+        max_points=2,
+        solver="exact",
+    )
+    model.fit(COLUMNS, EVENT)
+    assert not model.certificate_.problem.questions.grouped
+    verdict = verify(model.scorecard_, model.certificate_, COLUMNS, EVENT, full=True)
+    assert verdict.accepted, verdict.failures
+    assert verdict.summary.endswith(PUBLISHED)
 
 
 # -- what a teacher added --------------------------------------------------------------------------
@@ -766,6 +1204,7 @@ def constrained(draw: st.DrawFn) -> Problem:
         st.builds(Sign, name, st.sampled_from("+-")),
         st.builds(Values, name, st.sets(st.integers(-2, 2), min_size=1)),
         st.builds(MaxFeatures, st.integers(0, 3)),
+        st.builds(MaxQuestions, st.integers(0, 2)),
         some.map(lambda names: Include(*names)),
         some.map(lambda names: Exclude(*names)),
         some.map(lambda names: Exclusive(*names)),
@@ -777,8 +1216,9 @@ def constrained(draw: st.DrawFn) -> Problem:
         st.builds(MaxFPR, p, rate),
     )
     constraints = draw(st.lists(one, min_size=1, max_size=3))
+    asked = draw(st.none() | some_questions(table))
     try:
-        problem = Problem.build(table, grid, max_points=2, constraints=constraints)
+        problem = Problem.build(table, grid, max_points=2, constraints=constraints, questions=asked)
     except InputError:
         assume(False)
     assume(any(problem.feasible(v) for v in all_vectors(problem.lower, problem.upper)))
@@ -786,7 +1226,7 @@ def constrained(draw: st.DrawFn) -> Problem:
 
 
 @st.composite
-def grouped(draw: st.DrawFn, *, penalty: float = 0.0) -> Problem:
+def one_hot(draw: st.DrawFn, *, penalty: float = 0.0) -> Problem:
     """Problems whose first columns are a one-hot group, and whose size costs nothing."""
     n, width = draw(st.integers(3, 7)), draw(st.integers(2, 3))
     group = np.eye(width)[draw(st.lists(st.integers(0, width - 1), min_size=n, max_size=n))]
@@ -800,7 +1240,7 @@ def grouped(draw: st.DrawFn, *, penalty: float = 0.0) -> Problem:
 
 
 @settings(max_examples=40)
-@given(grouped(), st.sampled_from(["double", "shift", "whole"]))
+@given(one_hot(), st.sampled_from(["double", "shift", "whole"]))
 def test_true_proofs_with_shifts_are_accepted(problem: Problem, start: str) -> None:
     verdict = accepted(problem, prove(problem, start=start))
     assert verdict.accepted, verdict.failures
@@ -836,12 +1276,15 @@ def test_true_proofs_with_constraints_are_accepted(problem: Problem) -> None:
     assert verdict.accepted, verdict.failures
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @given(st.data())
 def test_a_false_bound_is_never_accepted(data: st.DataObject) -> None:
     """A worse card with a bound below the optimum, and boxes that were made to fit."""
     problem = data.draw(
-        problems(max_points=2, max_rows=7, max_columns=2, taught=False) | constrained() | grouped(),
+        problems(max_points=2, max_rows=7, max_columns=2, taught=False)
+        | constrained()
+        | one_hot()
+        | asking(),
         label="problem",
     )
     taught = None
@@ -900,7 +1343,7 @@ def test_the_judge_counts_as_the_reference_does(data: st.DataObject) -> None:
     scale = make_scale(integers)
     whole = recount.in_integers(scale)
     assert np.array_equal(whole.gains, integers.gains)
-    assert whole.price == integers.price
+    assert (whole.price, whole.question_price) == (integers.price, integers.question_price)
     for vector in vectors:
         worth, value = recount.evaluate(vector), problem.evaluate(vector)
         assert worth is not None
@@ -910,10 +1353,11 @@ def test_the_judge_counts_as_the_reference_does(data: st.DataObject) -> None:
         assert best is not None
         assert best[0] == integers.value(vector)
         if problem.patterns.is_whole:
-            expected = reference.objective(
-                problem.patterns, problem.thresholds, problem.penalty, vector
-            )
-            assert worth.objective == expected
+            benefit = reference.weighted_net_benefit(problem.patterns, problem.thresholds, vector)
+            asked = count_questions(problem, np.array(vector))
+            further = sum(v != 0 for v in vector) - asked
+            paid = problem.penalty * asked + problem.rule_penalty * further
+            assert worth.objective == benefit - paid
             assert list(worth.cutoffs) == reference.cutoffs(
                 problem.patterns, problem.thresholds, vector
             )
@@ -928,7 +1372,8 @@ def _zero_result(problem: Problem) -> SolverResult:
 def make_scale(integers: IntegerProblem) -> Any:
     from netbenefit.certificates.statement import ValueScale
 
-    return ValueScale(integers.total, integers.constant, integers.price, integers.exact)
+    prices = integers.price, integers.question_price
+    return ValueScale(integers.total, integers.constant, *prices, integers.exact)
 
 
 # -- terms ---------------------------------------------------------------------------------------

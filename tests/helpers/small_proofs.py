@@ -48,8 +48,13 @@ def closure_bound(integers: IntegerProblem, lower: Any, upper: Any) -> int:
             for size in range(len(good) + 1)
             for chosen in combinations(good, size)
         )
-    paid = sum(not low <= 0 <= high for low, high in zip(lower, upper, strict=True))
-    return total - integers.price * paid
+    forced = [k for k, ends in enumerate(zip(lower, upper, strict=True)) if not _holds_zero(*ends)]
+    asked = {int(integers.questions[k]) for k in forced}
+    return total - integers.price * len(forced) - integers.question_price * len(asked)
+
+
+def _holds_zero(low: int, high: int) -> bool:
+    return low <= 0 <= high
 
 
 def _always_above(w: list[int], u: list[int], lower: Any, upper: Any) -> bool:
@@ -137,6 +142,9 @@ def _doubles(problem: Problem, low: list[int], high: list[int]) -> bool:
     )
     most = 2 * sum(max(abs(a), abs(b)) for a, b in zip(low, high, strict=True))
     inside = inside and most <= problem.limits.total  # ``verify`` does not check single vectors
+    corners = list(product(*zip(low, high, strict=True)))
+    wide = np.max([problem.questions.spreads(np.array(v)) for v in corners], axis=0)
+    inside = inside and bool((2 * wide <= problem.limits.asked.spread).all())
     return inside and all(
         problem.allows([2 * x for x in v]) for v in all_vectors(low, high) if problem.allows(v)
     )
@@ -147,7 +155,9 @@ def _shifts(problem: Problem, low: list[int], high: list[int]) -> bool:
     limits = problem.limits
     full = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum())
     widths = problem.upper - problem.lower + 1
-    if problem.penalty or len(limits.support) or limits.total < full:
+    if problem.penalty or problem.questions.grouped:
+        return False
+    if len(limits.support) or limits.total < full:
         return False
     if not (limits.values.sum(axis=1) == widths).all():
         return False

@@ -237,7 +237,7 @@ def claimed(
     certificate: Certificate, objective: float, bound: float, rounding: float = 0.0
 ) -> Certificate:
     """A certificate with another objective and bound."""
-    scale = ValueScale(Fraction(1), Fraction(0), 0, True)
+    scale = ValueScale(Fraction(1), Fraction(0), 0, 0, True)
     claim = Claim("milp", Fraction(bound), True, Fraction(rounding), {}, scale, None)
     answer = certificate.answer._replace(objective=Fraction(objective))
     problem = replace(certificate.problem, teacher=None)

@@ -318,15 +318,41 @@ class BoxChecker:
             # A column has to count where 0 is not allowed, and may count where that helps.
             counts = np.where(zero, np.where(other, np.minimum(row, 0), 0), row)
             empty |= counts.sum(axis=1) > limit
-        for b in self.having(Reason.FORBIDDEN):
-            if not empty[b]:
-                wrong = self._allowed_vector(int(b))
-                if wrong is not None:
-                    return (
-                        f"box {b + 1} is claimed to hold no allowed points, but {wrong} could not "
-                        "be ruled out"
-                    )
+        empty |= self._questions(~zero).sum(axis=1) > limits.asked.most
+        which = self.having(Reason.FORBIDDEN)
+        which = which[~empty[which]]
+        low, high, far = low[which], high[which], np.zeros(which.size, dtype=np.bool_)
+        for q, own, apart in self._differences:
+            for d in apart:
+                # In all vectors of the box, these answers lie at least so far apart.
+                nearest = low[:, own] @ np.maximum(d, 0) + high[:, own] @ np.minimum(d, 0)
+                far |= nearest > limits.asked.spread[q]
+        for b in which[~far].tolist():
+            wrong = self._allowed_vector(b)
+            if wrong is not None:
+                return (
+                    f"box {b + 1} is claimed to hold no allowed points, but {wrong} could not be "
+                    "ruled out"
+                )
         return None
+
+    def _questions(self, used: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(B, Q) which questions have columns that are used, in each row of (B, P)."""
+        asked = self.statement.questions
+        columns = [used[:, asked.of_column == q].any(axis=1) for q in range(len(asked))]
+        result: NDArray[np.bool_] = np.stack(columns, axis=1)
+        return result
+
+    @cached_property
+    def _differences(self) -> list[tuple[int, NDArray[np.intp], IntArray]]:
+        """Of each question with limited answers, its columns and what any two answers differ by."""
+        asked, result = self.statement.questions, []
+        for q in np.unique(asked.of_answer).tolist():
+            own = np.flatnonzero(asked.of_column == q)
+            codes = asked.answers[asked.of_answer == q][:, own]
+            pairs = (codes[:, None] - codes).reshape(-1, own.size)
+            result.append((q, own, np.unique(pairs[pairs.any(axis=1)], axis=0)))
+        return result
 
     def _allowed_vector(self, b: int) -> str | None:
         """Some allowed vector of a box, in words; None where there is none."""
@@ -353,6 +379,13 @@ class BoxChecker:
             lost = allowed[~np.isin(2 * allowed, allowed)]  # allowed, but not their doubles
             holds = np.searchsorted(lost, low[:, k]) < np.searchsorted(lost, high[:, k], "right")
             wrong[f"{name!r} may not have some of the doubled points"] = holds
+        for q, own, apart in self._differences:
+            far = np.zeros(which.size, dtype=np.bool_)
+            for d in apart:
+                most = high[:, own] @ np.maximum(d, 0) + low[:, own] @ np.minimum(d, 0)
+                far |= 2 * most > self.statement.limits.asked.spread[q]
+            name = self.statement.questions.names[q]
+            wrong[f"doubled answers to {name!r} may lie too far apart"] = far
         for reason, boxes in wrong.items():
             if boxes.any():
                 b = int(which[np.argmax(boxes)])
@@ -379,6 +412,7 @@ class BoxChecker:
             statement.penalty > 0
             or statement.max_features < widths.size
             or len(statement.limits.support)
+            or statement.questions.grouped
         )
         if counted or not full or statement.limits.total < most:
             return f"box {which[0] + 1} is claimed to be shifted, which is not free here"
@@ -435,7 +469,8 @@ class BoxChecker:
         if (low > high).any():
             return None  # no allowed vector at all
         if self.boxes.reasons[b] == Reason.FLOW:
-            value = self._flow.highest(low, high) - self.integers.price * int((~zero).sum())
+            paid = int(self.integers.paid(~zero[None])[0])
+            value = self._flow.highest(low, high) - paid
             if value > stated:
                 return (
                     f"box {b + 1} is claimed to be worth {stated} at most; its flow bound is "
@@ -472,6 +507,9 @@ class BoxChecker:
             fine = (used @ limits.support.T <= limits.support_limit).all(axis=1)
             fine &= used.sum(axis=1) <= self.statement.max_features
             fine &= np.abs(part).sum(axis=1) <= limits.total
+            fine &= self._questions(part != 0).sum(axis=1) <= limits.asked.most
+            for q, own, apart in self._differences:
+                fine &= (part[:, own] @ apart.T <= limits.asked.spread[q]).all(axis=1)
             if fine.any():
                 yield part[fine]
 
@@ -513,10 +551,13 @@ def _whole_numbers(recount: RecountedProblem, proof: Claim) -> IntegerRecount | 
     except InputError as error:
         return str(error)
     stated = proof.scale
-    if (stated.constant, stated.price) != (integers.constant, integers.price):
+    if stated.constant != integers.constant:
+        return f"the constant of the boxes' values is {integers.constant}, not {stated.constant}"
+    prices = integers.price, integers.question_price
+    if (stated.price, stated.question_price) != prices:
         return (
-            f"constant and price of the boxes' values are {integers.constant} and "
-            f"{integers.price}, not {stated.constant} and {stated.price}"
+            f"in the boxes' values, a rule costs {prices[0]} and its question {prices[1]} more, "
+            f"not {stated.price} and {stated.question_price}"
         )
     if stated.exact and not integers.exact:
         return "the boxes' values are claimed to be exact, but had to be rounded"

@@ -94,7 +94,7 @@ def table_digest(table: PatternTable) -> str:
 
 
 SCHEMA = "netbenefit.certificate"
-VERSIONS = (4,)
+VERSIONS = (5,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ class Certificate:
 
     @property
     def problem_digest(self) -> str:
-        """SHA-256 of the problem: data, thresholds, penalty, limits."""
+        """SHA-256 of the problem: data, thresholds, prices, limits."""
         return json_digest(read.write_problem(self.problem))
 
     def to_json(self) -> str:
@@ -232,8 +232,11 @@ def make_certificate(
         thresholds=grid.fractions,
         weights=grid.weight_fractions,
         penalty=problem.penalty,
+        rule_penalty=problem.rule_penalty,
+        questions=problem.questions,
         lower=problem.lower,
         upper=problem.upper,
+        max_points=problem.max_points,
         max_features=problem.max_features,
         limits=problem.limits,
         constraints=[item.to_json() for item in problem.constraints],
@@ -273,7 +276,13 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
         rounded=proof.rounded,
         rounding=proof.rounding,
         details=proof.details,
-        scale=ValueScale(integers.total, integers.constant, integers.price, integers.exact),
+        scale=ValueScale(
+            integers.total,
+            integers.constant,
+            integers.price,
+            integers.question_price,
+            integers.exact,
+        ),
         boxes=proof.boxes,
     )
 

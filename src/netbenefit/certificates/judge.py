@@ -34,8 +34,13 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit.cards import Provenance, Scorecard
 from netbenefit.certificates.boxes import check_bound, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
-from netbenefit.certificates.recount import RecountedProblem, limits_differ, rebuild_table
-from netbenefit.certificates.statement import Answer, Check
+from netbenefit.certificates.recount import (
+    RecountedProblem,
+    limits_differ,
+    questions_differ,
+    rebuild_table,
+)
+from netbenefit.certificates.statement import Answer, Check, Statement
 from netbenefit.common import InputError, relative_gap, setting
 from netbenefit.data import PatternTable
 
@@ -277,6 +282,7 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
         recount.check_room()
         _ = recount.masses  # refuses a teacher that expects more events than there are rows
         wrong = _impossible_teacher(recount)
+        wrong = wrong or questions_differ(recount.statement, recount.table)
         wrong = wrong or limits_differ(recount.statement, recount.table, certificate.answer.points)
     except InputError as error:
         wrong = str(error)
@@ -287,7 +293,7 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
     texts = [
         f"{len(statement.thresholds)} thresholds",
         f"{statement.lower.size} columns with points from {lowest} to {highest}",
-        f"penalty {shown(statement.penalty)}",
+        *_questions_in_words(statement),
     ]
     if statement.max_features < statement.lower.size:
         texts.append(f"at most {statement.max_features} columns")
@@ -295,6 +301,18 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
         many = len(statement.constraints)
         texts.append(f"{many} constraint{'s' * (many > 1)}")
     return Check("problem", True, f"{', '.join(texts)}; objective: {statement.objective_in_full}")
+
+
+def _questions_in_words(statement: Statement) -> Iterator[str]:
+    asked, most = statement.questions, statement.limits.asked.most
+    if statement.penalty == statement.rule_penalty:
+        yield f"penalty {shown(statement.penalty)}"
+    else:
+        yield f"a question costs {shown(statement.penalty)}"
+        yield f"each further rule on it {shown(statement.rule_penalty)}"
+    if asked.grouped or most < len(asked):
+        limited = f", of which at most {most} may be asked" if most < len(asked) else ""
+        yield f"{len(asked)} questions{limited}"
 
 
 def _impossible_teacher(recount: RecountedProblem) -> str | None:
@@ -395,8 +413,7 @@ def _wrong_record(
     if lesson is not None and lesson.blended_benefit > 0:
         counted["share_kept"] = float(answer.net_benefit) / lesson.blended_benefit
         if origin.bound is not None:
-            size = sum(v != 0 for v in answer.points)
-            most = origin.bound + float(statement.penalty) * size
+            most = origin.bound + float(statement.price(answer.points))
             counted["share_bound"] = most / lesson.blended_benefit
     for name, value in counted.items():
         own = getattr(origin, name)

@@ -26,6 +26,7 @@ from netbenefit.metrics import Thresholds
 from netbenefit.problem import (
     Form,
     Limits,
+    Questions,
     RateLimits,
     all_constraints,
     from_json,
@@ -106,8 +107,8 @@ def limits_differ(statement: Statement, table: PatternTable, points: Sequence[in
     """Say where limits and constraints differ; None where they agree.
 
     The constraints are put into arrays again, and have to give the bounds and limits that are
-    stated, for some largest number of points: the search space as a whole is then the
-    stated one.  The points that were found must meet every constraint by itself, too.
+    stated: the search space as a whole is then the stated one.  The points that were found must
+    meet every constraint by itself, too.
     """
     try:
         constraints = [from_json(item) for item in statement.constraints]
@@ -119,15 +120,9 @@ def limits_differ(statement: Statement, table: PatternTable, points: Sequence[in
         named = all_constraints(table.names, None, None, None, constraints)
     except (InputError, TypeError, KeyError) as error:
         return f"its constraints or thresholds cannot be read: {error}"
-    most = {1, *np.abs(statement.lower).tolist(), *np.abs(statement.upper).tolist()} - {0}
-    for largest in sorted(most, reverse=True):
-        try:
-            form = in_arrays(table, grid, largest, named, np.array(points))
-        except InputError:
-            continue  # another number may fit
-        if _same(statement, form):
-            return None
-    return "the limits are not those of its constraints"
+    start = np.zeros(len(statement.names), dtype=np.int64)  # no need to look for one
+    form = in_arrays(table, grid, statement.max_points, named, statement.questions, start)
+    return None if _same(statement, form) else "the limits are not those of its constraints"
 
 
 def _grid(statement: Statement) -> Thresholds:
@@ -149,6 +144,8 @@ def _same(statement: Statement, form: Form) -> bool:
         and _rows(mine) == _rows(yours)
         and mine.total == yours.total
         and mine.rates == yours.rates
+        and mine.asked.most == yours.asked.most
+        and np.array_equal(mine.asked.spread, yours.asked.spread)
     )
 
 
@@ -159,6 +156,44 @@ def _allowed_values(limits: Limits, statement: Statement) -> list[list[bool]]:
 
 def _rows(limits: Limits) -> list[tuple[list[int], int]]:
     return sorted(zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True))
+
+
+# -- whether the questions of a certificate are those of its columns -------------------------------
+
+
+def questions_differ(statement: Statement, table: PatternTable) -> str | None:
+    """Say why questions or answers cannot be those of the columns; None where they can.
+
+    1. Where the columns are conditions on raw columns, their terms tell the questions, and all
+       answers to them.  Or each condition is a question of its own: the published objective.
+       Where each column is a raw one, as it is, questions may be stated that group them.
+    2. The codes of every row are among the answers to every question whose answers are listed.
+    """
+    stated, told = statement.questions, Questions.of_terms(statement.terms)  # 1.
+    known = told, Questions.single(statement.names)
+    if (statement.readings or told.grouped) and not any(_alike(stated, one) for one in known):
+        if stated.names != told.names or not np.array_equal(stated.of_column, told.of_column):
+            return "its questions are not the raw columns that its columns are conditions on"
+        return "the answers to its questions are not those that its conditions can give"
+    for q in np.unique(stated.of_answer):  # 2.
+        own = stated.of_column == q
+        listed = set(map(tuple, stated.answers[stated.of_answer == q][:, own].tolist()))
+        for codes in np.unique(table.codes[:, own], axis=0).tolist():
+            if tuple(codes) not in listed:
+                return f"rows answer {stated.names[q]!r} by {codes}, which is not among its answers"
+    return None
+
+
+def _alike(one: Questions, other: Questions) -> bool:
+    return (
+        one.names == other.names
+        and np.array_equal(one.of_column, other.of_column)
+        and np.array_equal(one.of_answer, other.of_answer)
+        and np.array_equal(one.answers, other.answers)
+    )
+
+
+# -- the value of point vectors, exactly and in whole numbers --------------------------------------
 
 
 #: Sums of int64 stay below this.
@@ -268,9 +303,8 @@ class RecountedProblem:
             benefit += weight * best[0]
             cutoffs.append(best[1])
         net_benefit = benefit / self.total
-        size = sum(v != 0 for v in points)
         return ExactValue(
-            net_benefit - self.statement.penalty * size, net_benefit, tuple(cutoffs[1:])
+            net_benefit - self.statement.price(points), net_benefit, tuple(cutoffs[1:])
         )
 
     def net_benefit(self, points: Sequence[int], cutoffs: Sequence[int]) -> Fraction:
@@ -304,6 +338,17 @@ class RecountedProblem:
                 return f"which columns have points breaks the limit {row.tolist()} ≤ {limit}"
         if int(np.abs(vector).sum()) > statement.limits.total:
             return f"the points add up to more than {statement.limits.total}"
+        asked, questions = statement.limits.asked, statement.questions
+        count = len(set(questions.of_column[vector != 0].tolist()))
+        if count > asked.most:
+            plural = "s" * (count > 1)
+            return f"the card asks {count} question{plural}, more than {asked.most}"
+        worth = (questions.answers @ vector).tolist()
+        for q, name in enumerate(questions.names):
+            own = [v for v, of in zip(worth, questions.of_answer, strict=True) if of == q]
+            apart = max(own, default=0) - min(own, default=0)
+            if apart > asked.spread[q]:
+                return f"answers to {name!r} lie {apart} points apart, more than {asked.spread[q]}"
         if self.evaluate(points) is None:
             return "no cut-offs keep to the limits on events found and false alarms"
         return None
@@ -319,6 +364,9 @@ class RecountedProblem:
         )
         if 4 * reach >= 2**63:
             raise InputError("scores could exceed 64-bit integers.")
+        answers = np.abs(self.statement.questions.answers).tolist()
+        if any(4 * sum(m * c for m, c in zip(most, row, strict=True)) >= 2**63 for row in answers):
+            raise InputError("points of answers could exceed 64-bit integers.")
 
     def in_integers(self, scale: ValueScale) -> IntegerRecount:
         """The problem in whole numbers of a stated scale, rounded so that no value is too low."""
@@ -327,8 +375,9 @@ class RecountedProblem:
         events, others = self.masses
         one = scale.total / self.total
         rows, kept, constant = [], [], Fraction(0)
-        price = scale.total * self.statement.penalty
-        exact = price.denominator == 1
+        rule = scale.total * self.statement.rule_penalty
+        question = scale.total * (self.statement.penalty - self.statement.rule_penalty)
+        exact = rule.denominator == 1 and question.denominator == 1
         for i, (weight, odds) in enumerate(zip(self.statement.weights, self.odds, strict=True)):
             if weight * odds == 0:
                 constant += one * weight * sum(events)  # all are called positive, or nothing counts
@@ -338,12 +387,19 @@ class RecountedProblem:
             row = [a * u - b * v for u, v in zip(events, others, strict=True)]
             exact = exact and all(gain.denominator == 1 for gain in row)
             rows.append([math.ceil(gain) for gain in row])
-        largest = sum(abs(g) for row in rows for g in row) + price * len(self.statement.names)
-        if largest >= _ROOM:
+        largest = sum(abs(g) for row in rows for g in row)
+        if largest + (rule + question) * len(self.statement.names) >= _ROOM:
             raise InputError("the values of boxes could exceed 64-bit integers.")
         gains = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.table))
         return IntegerRecount(
-            self, gains, tuple(kept), math.floor(price), constant, scale.total, exact
+            recount=self,
+            gains=gains,
+            kept=tuple(kept),
+            price=math.floor(rule),
+            question_price=math.floor(question),
+            constant=constant,
+            total=scale.total,
+            exact=exact,
         )
 
 
@@ -354,7 +410,8 @@ class IntegerRecount:
     recount: RecountedProblem
     gains: IntArray  #: (m, n) what calling pattern u positive at a threshold adds
     kept: tuple[int, ...]  #: which thresholds those are
-    price: int
+    price: int  #: of a column with points
+    question_price: int  #: of a question with such columns, on top
     constant: Fraction
     total: Fraction  #: objective ≤ (value + constant) / total
     exact: bool  #: whether they are equal: nothing had to be rounded
@@ -374,7 +431,19 @@ class IntegerRecount:
     @property
     def most_rounding(self) -> Fraction:
         """How much higher than the true objective a value may seem, where something was rounded."""
-        return Fraction(self.gains.size + self.units.shape[1]) / self.total
+        prices = self.units.shape[1]
+        asked = self.recount.statement.questions
+        if asked.grouped:
+            prices += len(asked)
+        return Fraction(self.gains.size + prices) / self.total
+
+    def paid(self, used: NDArray[np.bool_]) -> IntArray:
+        """Price of the columns that are used, and of their questions, of each row of (K, P)."""
+        of_column = self.recount.statement.questions.of_column
+        asked = [used[:, of_column == q].any(axis=1) for q in set(of_column.tolist())]
+        rules, questions = used.sum(axis=1), np.sum(asked, axis=0, dtype=np.int64)
+        result: IntArray = self.price * rules + self.question_price * questions
+        return result
 
     def to_objective(self, value: int) -> Fraction:
         """Objective that a value stands for."""
@@ -401,7 +470,7 @@ class IntegerRecount:
         falling = np.take_along_axis(scores, order, axis=0)
         last = np.ones(falling.shape, dtype=np.bool_)  # of the patterns with equal scores
         last[:-1] = falling[:-1] != falling[1:]
-        values: IntArray = -self.price * np.count_nonzero(vectors, axis=1).astype(np.int64)
+        values: IntArray = -self.paid(vectors != 0)
         for row in self.gains:
             called = np.cumsum(row[order], axis=0)
             values += np.where(last, called, 0).max(axis=0).clip(min=0)
@@ -422,7 +491,7 @@ class IntegerRecount:
         for i, row in zip(self.kept, self.gains.tolist(), strict=True):
             _, gained, _ = _at_or_above(scores, row, row)
             total += max(int(g) for g, fine in zip(gained, allowed[i], strict=True) if fine)
-        return total - self.price * sum(v != 0 for v in points)
+        return total - int(self.paid(np.array([points]) != 0)[0])
 
 
 def _at_or_above(

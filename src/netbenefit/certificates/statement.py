@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
@@ -27,7 +27,7 @@ from netbenefit.common import (
     read_text,
     wrong,
 )
-from netbenefit.problem import Boxes, Limits, RateLimits
+from netbenefit.problem import Boxes, Limits, QuestionLimits, Questions, RateLimits
 
 _T = TypeVar("_T")
 
@@ -63,9 +63,12 @@ class Statement:
     exact: tuple[bool, ...]
     thresholds: tuple[Fraction, ...]  #: p_0 … p_M
     weights: tuple[Fraction, ...]  #: ω_0 … ω_M
-    penalty: Fraction  #: C0
+    penalty: Fraction  #: C0, of a question that is used
+    rule_penalty: Fraction  #: C1, of each further rule on it
+    questions: Questions  #: which columns belong together, and which answers are limited
     lower: IntArray  #: (P,) smallest points
     upper: IntArray  #: (P,) largest points
+    max_points: int  #: largest points of an answer, and of a column without bounds of its own
     max_features: int  #: most non-zero points
     limits: Limits  #: the constraints in arrays
     constraints: list[Any]  #: as JSON: where the limits come from
@@ -76,10 +79,13 @@ class Statement:
     @property
     def objective(self) -> str:
         """What is maximised, in words."""
-        published = "weighted net benefit less the penalty of every rule"
+        paid = "the penalty of every rule"
+        if self.penalty != self.rule_penalty:
+            paid = "the prices of every question and of every further rule on it"
+        less = f"weighted net benefit less {paid}"
         if self.teacher is None:
-            return published
-        return f"{published}, on outcomes blended with a teacher's risks"
+            return less
+        return f"{less}, on outcomes blended with a teacher's risks"
 
     @property
     def objective_in_full(self) -> str:
@@ -91,6 +97,12 @@ class Statement:
             return f"{self.objective} (of which only the risks count)"
         number = f"{rows.numerator:,}" if rows.denominator == 1 else f"{float(rows):,g}"
         return f"{self.objective} (n0 = {number} rows)"
+
+    def price(self, points: Sequence[int]) -> Fraction:
+        """What the rules of some points, and the questions that they belong to, cost."""
+        rules = [k for k, v in enumerate(points) if v != 0]
+        asked = {int(self.questions.of_column[k]) for k in rules}
+        return self.penalty * len(asked) + self.rule_penalty * (len(rules) - len(asked))
 
 
 class Answer(NamedTuple):
@@ -105,13 +117,14 @@ class Answer(NamedTuple):
 class ValueScale(NamedTuple):
     """How whole numbers mean objectives: objective = (value + constant) / total.
 
-    One non-zero coefficient costs ``price``.  Where not ``exact``, gains were rounded up and the
-    price down.
+    One non-zero coefficient costs ``price``, and the question that it belongs to
+    ``question_price``, once.  Where not ``exact``, gains were rounded up and prices down.
     """
 
     total: Fraction
     constant: Fraction
     price: int
+    question_price: int
     exact: bool
 
 
@@ -163,15 +176,19 @@ def write_problem(statement: Statement) -> dict[str, Any]:
                 statement.names, statement.exact, statement.terms, strict=True
             )
         ],
+        "questions": _write_questions(statement.questions, limits.asked),
         "readings": [reading_data(reading) for reading in statement.readings],
         "thresholds": [str(p) for p in statement.thresholds],
         "weights": [str(w) for w in statement.weights],
         "objective": statement.objective,
         "penalty": str(statement.penalty),
+        "rule_penalty": str(statement.rule_penalty),
         "teacher": None if statement.teacher is None else _write_lesson(statement.teacher),
         "lower": statement.lower.tolist(),
         "upper": statement.upper.tolist(),
+        "max_points": statement.max_points,
         "max_features": statement.max_features,
+        "max_questions": limits.asked.most,
         "limits": {
             "values": _allowed_values(limits.values, statement.lower, statement.upper),
             "support": limits.support.tolist(),
@@ -181,6 +198,16 @@ def write_problem(statement: Statement) -> dict[str, Any]:
         },
         "constraints": statement.constraints,
     }
+
+
+def _write_questions(asked: Questions, limits: QuestionLimits) -> list[dict[str, Any]]:
+    result = []
+    for q, name in enumerate(asked.names):
+        columns = np.flatnonzero(asked.of_column == q)
+        answers = asked.answers[asked.of_answer == q][:, columns]
+        one = {"columns": columns.tolist(), "answers": answers.tolist()}
+        result.append({"name": name, **one, "spread": int(limits.spread[q])})
+    return result
 
 
 def _allowed_values(
@@ -240,13 +267,15 @@ def _write_boxes(boxes: Boxes) -> dict[str, Any]:
 
 def read_problem(data: Any, path: str) -> Statement:
     """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
-    keys = ("digest", "data", "columns", "readings", "thresholds", "weights", "objective")
-    more = ("penalty", "teacher", "lower", "upper", "max_features", "limits", "constraints")
-    check_object(data, path, (*keys, *more))
+    keys = ("digest", "data", "columns", "questions", "readings", "thresholds", "weights")
+    more = ("objective", "penalty", "rule_penalty", "teacher", "lower", "upper", "max_points")
+    sizes = ("max_features", "max_questions", "limits", "constraints")
+    check_object(data, path, (*keys, *more, *sizes))
     columns = read_list(data["columns"], f"{path}.columns", _column)
     n_columns = len(columns)
     if not n_columns:
         wrong(f"{path}.columns", "a list of at least one column", data["columns"])
+    questions, spread = _questions(data["questions"], f"{path}.questions", n_columns)
     thresholds = read_list(data["thresholds"], f"{path}.thresholds", read_fraction)
     weights = read_list(data["weights"], f"{path}.weights", read_fraction, len(thresholds))
     rising = all(a < b for a, b in zip(thresholds, [*thresholds[1:], Fraction(1)], strict=True))
@@ -257,11 +286,27 @@ def read_problem(data: Any, path: str) -> Statement:
     penalty = read_fraction(data["penalty"], f"{path}.penalty")
     if penalty < 0:
         wrong(f"{path}.penalty", "a number from 0", data["penalty"])
+    further = read_fraction(data["rule_penalty"], f"{path}.rule_penalty")
+    if not 0 <= further <= penalty:
+        wrong(f"{path}.rule_penalty", "a number from 0 to the penalty", data["rule_penalty"])
+    if further != penalty and not questions.grouped:
+        what = "the penalty, as each column is a question of its own"
+        wrong(f"{path}.rule_penalty", what, data["rule_penalty"])
+    max_points = read_points(data["max_points"], f"{path}.max_points")
+    if max_points < 1:
+        wrong(f"{path}.max_points", "a whole number from 1", max_points)
     teacher = or_null(_read_lesson)(data["teacher"], f"{path}.teacher")
     lower = read_list(data["lower"], f"{path}.lower", read_points, n_columns)
     upper = read_list(data["upper"], f"{path}.upper", read_points, n_columns)
     if any(a > b for a, b in zip(lower, upper, strict=True)):
         wrong(f"{path}.upper", "at least the lower points", data["upper"])
+    asked = QuestionLimits(
+        of_column=questions.of_column,
+        most=read_integer(data["max_questions"], f"{path}.max_questions"),
+        answers=questions.answers,
+        first=np.searchsorted(questions.of_answer, np.arange(len(questions) + 1)),
+        spread=spread,
+    )
     statement = Statement(
         data=_read_record(
             DataDigest,
@@ -278,10 +323,13 @@ def read_problem(data: Any, path: str) -> Statement:
         thresholds=tuple(thresholds),
         weights=tuple(weights),
         penalty=penalty,
+        rule_penalty=further,
+        questions=questions,
         lower=np.array(lower, dtype=np.int64),
         upper=np.array(upper, dtype=np.int64),
+        max_points=max_points,
         max_features=read_integer(data["max_features"], f"{path}.max_features"),
-        limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds)),
+        limits=_limits(data["limits"], f"{path}.limits", lower, upper, len(thresholds), asked),
         constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
         teacher=teacher,
         readings=tuple(read_list(data["readings"], f"{path}.readings", read_reading)),
@@ -299,6 +347,47 @@ def _column(data: Any, path: str) -> tuple[str, bool, Term]:
     term = read_term(data, path, extra=("name", "exact"))
     exact = read_boolean(data["exact"], f"{path}.exact")
     return read_text(data["name"], f"{path}.name"), exact, term
+
+
+def _questions(data: Any, path: str, n_columns: int) -> tuple[Questions, IntArray]:
+    """Read questions, of which every column belongs to one, and the spread of their answers."""
+    read = read_list(data, path, _question)
+    places = [k for _, columns, _, _ in read for k in columns]
+    if sorted(places) != list(range(n_columns)):
+        wrong(path, f"questions to which each of {n_columns} columns belongs once", places)
+    of_column = np.zeros(n_columns, dtype=np.int64)
+    answers, of_answer = [], []
+    for q, (_, columns, rows, _) in enumerate(read):
+        of_column[columns] = q
+        of_answer += [q] * len(rows)
+        for row in rows:
+            codes = np.zeros(n_columns, dtype=np.int64)
+            codes[columns] = row
+            answers.append(codes)
+    questions = Questions(
+        tuple(name for name, _, _, _ in read),
+        of_column,
+        np.array(answers, dtype=np.int64).reshape(len(answers), n_columns),
+        np.array(of_answer, dtype=np.int64),
+    )
+    return questions, np.array([spread for *_, spread in read], dtype=np.int64)
+
+
+def _question(data: Any, path: str) -> tuple[str, list[int], list[list[int]], int]:
+    """Read name, columns, answers (one code per column) and spread of a question."""
+    check_object(data, path, ("name", "columns", "answers", "spread"))
+    columns = read_list(data["columns"], f"{path}.columns", read_integer)
+    if not columns or columns != sorted(columns):
+        wrong(f"{path}.columns", "a rising list of at least one column", columns)
+    answers = read_list(
+        data["answers"],
+        f"{path}.answers",
+        lambda row, at: read_list(row, at, read_points, len(columns)),
+    )
+    spread = read_integer(data["spread"], f"{path}.spread")
+    if spread < 0:
+        wrong(f"{path}.spread", "a whole number from 0", spread)
+    return read_text(data["name"], f"{path}.name"), columns, answers, spread
 
 
 def _read_lesson(data: Any, path: str) -> Lesson:
@@ -333,7 +422,14 @@ def _read_record(
     return kind(**{key: read(data[key], f"{path}.{key}") for key, read in readers.items()})
 
 
-def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_thresholds: int) -> Limits:
+def _limits(
+    data: Any,
+    path: str,
+    lower: list[int],
+    upper: list[int],
+    n_thresholds: int,
+    asked: QuestionLimits,
+) -> Limits:
     check_object(data, path, ("values", "support", "support_limit", "total", "rates"))
     n_columns = len(lower)
     widths = [high - low + 1 for low, high in zip(lower, upper, strict=True)]
@@ -369,6 +465,7 @@ def _limits(data: Any, path: str, lower: list[int], upper: list[int], n_threshol
         support_limit=np.array(limit, dtype=np.int64),
         total=read_integer(data["total"], f"{path}.total"),
         rates=rates,
+        asked=asked,
     )
 
 
@@ -417,6 +514,7 @@ def _read_scale(data: Any, path: str) -> ValueScale:
         total=read_fraction,
         constant=read_fraction,
         price=read_integer,
+        question_price=read_integer,
         exact=read_boolean,
     )
 

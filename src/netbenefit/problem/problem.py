@@ -726,7 +726,8 @@ class IntegerProblem:
     @property
     def rounding(self) -> Fraction:
         """How much higher than the true objective a value may seem; 0 where nothing was rounded."""
-        prices = self.lower.size * (2 if self.question_price else 1)
+        asked = np.unique(self.questions).size
+        prices = self.lower.size + (asked if asked < self.lower.size else 0)
         return Fraction(0) if self.exact else (self.gains.size + prices) / self.total
 
     @property
