@@ -15,11 +15,33 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFPR, MinTPR
 from netbenefit.problem.levels import floor_scores, level_risks
-from netbenefit.problem.limits import Limits, RateLimits, least_points
+from netbenefit.problem.limits import Limits, QuestionLimits, RateLimits, least_points
 from netbenefit.problem.problem import Problem
-from netbenefit.solvers.boxes.flow import BoxLimits, box_possible, vector_allowed
+from netbenefit.solvers.boxes.flow import box_possible, make_box_limits, vector_allowed
 from tests.helpers import slow_truth as reference
 from tests.helpers.strategies import constrained_problems, points_of, tables
+
+
+@st.composite
+def some_asked(draw: st.DrawFn, n: int) -> QuestionLimits:
+    """Limits on questions and on their answers."""
+    of_column = np.sort(draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
+    of_column = np.unique(of_column, return_inverse=True)[1].astype(np.int64)
+    count = int(of_column.max()) + 1
+    of_answer = np.sort(draw(st.lists(st.integers(0, count - 1), max_size=5))).astype(np.int64)
+    answers = np.zeros((of_answer.size, n), dtype=np.int64)
+    for a, question in enumerate(of_answer):
+        own = of_column == question
+        size = int(own.sum())
+        codes = st.lists(st.integers(0, 1), min_size=size, max_size=size)
+        answers[a, own] = draw(codes)
+    return QuestionLimits(
+        of_column=of_column,
+        most=draw(st.integers(0, count)),
+        answers=answers,
+        first=np.searchsorted(of_answer, np.arange(count + 1)),
+        spread=np.array(draw(st.lists(st.integers(0, 4), min_size=count, max_size=count))),
+    )
 
 
 @st.composite
@@ -35,7 +57,7 @@ def some_limits(draw: st.DrawFn) -> tuple[Limits, Any, Any]:
     weights = st.lists(st.integers(-2, 2), min_size=n, max_size=n)
     support = np.array([draw(weights) for _ in range(rows)], dtype=np.int64).reshape(rows, n)
     limit = np.array([draw(st.integers(-2, 2)) for _ in range(rows)], dtype=np.int64)
-    limits = Limits(values, support, limit, draw(st.integers(0, 9)), None)
+    limits = Limits(values, support, limit, draw(st.integers(0, 9)), None, draw(some_asked(n)))
     return limits, lower.astype(np.int64), (lower + widths - 1).astype(np.int64)
 
 
@@ -48,14 +70,24 @@ def is_allowed(limits: Limits, lower: Any, vector: tuple[int, ...]) -> bool:
             for row, limit in zip(limits.support, limits.support_limit, strict=True)
         )
         and sum(map(abs, vector)) <= limits.total
+        and answers_allowed(limits.asked, vector)
     )
+
+
+def answers_allowed(asked: QuestionLimits, vector: tuple[int, ...]) -> bool:
+    """Whether there are few enough questions, and answers near enough to each other."""
+    used = {int(q) for q, v in zip(asked.of_column, vector, strict=True) if v != 0}
+    worth = [sum(int(c) * v for c, v in zip(row, vector, strict=True)) for row in asked.answers]
+    own = [worth[asked.first[q] : asked.first[q + 1]] for q in range(len(asked.spread))]
+    near = all(max(w) - min(w) <= most for w, most in zip(own, asked.spread, strict=True) if w)
+    return len(used) <= asked.most and near
 
 
 @given(case=some_limits(), data=st.data())
 @settings(max_examples=300)
 def test_boxes_and_vectors(case: tuple[Limits, Any, Any], data: st.DataObject) -> None:
     limits, lower, upper = case
-    arrays = BoxLimits(limits.values, lower, limits.support, limits.support_limit, limits.total)
+    arrays = make_box_limits(limits, lower, (0, 0))
     ranges = [range(a, b + 1) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)]
     allowed = []
     for vector in itertools.product(*ranges):
@@ -88,7 +120,11 @@ def test_least_points(case: tuple[Limits, Any, Any]) -> None:
         support=limits.support,
         support_limit=limits.support_limit,
         total=limits.total,
+        asked=(limits.asked.of_column, limits.asked.most),
     )
+    # How far answers are apart is looked at afterwards.
+    far = limits.asked._replace(spread=limits.asked.spread + 99)
+    limits = limits._replace(asked=far)
     allowed = [v for v in itertools.product(*values) if is_allowed(limits, lower, v)]
     if got is None:
         assert not allowed
@@ -101,9 +137,7 @@ def test_least_points(case: tuple[Limits, Any, Any]) -> None:
 @settings(max_examples=100)
 def test_problems_agree_with_their_arrays(problem: Problem, data: st.DataObject) -> None:
     points, limits = points_of(data.draw, problem), problem.limits
-    arrays = BoxLimits(
-        limits.values, problem.lower, limits.support, limits.support_limit, limits.total
-    )
+    arrays = make_box_limits(limits, problem.lower, (0, 0))
     assert vector_allowed(arrays, points) == problem.allows(points)
     assert problem.allows(problem.nearest_to_zero())
     assert problem.allows(problem.primitive(problem.nearest_to_zero()))

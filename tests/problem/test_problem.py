@@ -106,7 +106,7 @@ def test_real_masses_have_the_value_up_to_rounding(made):
 
 
 def search_value(problem, points):
-    """Return rates[0] · gain − rates[1] · size, in Python's own integers."""
+    """Return rates[0] · gain − rates[1] · size − rates[2] · questions, in Python's integers."""
     table, scale = problem.patterns, problem._scale
     scores = reference.floor_scores(table.codes, table.decimals, points)
     gain = 0
@@ -116,8 +116,9 @@ def search_value(problem, points):
             rows = zip(scores, table.positives.tolist(), table.negatives.tolist(), strict=True)
             values.append(sum(found * a - alarm * b for s, a, b in rows if s >= cutoff))
         gain += max(values)
-    worth, price = problem.rates.tolist()
-    return worth * gain - price * sum(v != 0 for v in points)
+    worth, price, question = problem.rates.tolist()
+    size = sum(v != 0 for v in points)  # each column is a question
+    return worth * gain - (price + question) * size
 
 
 @settings(max_examples=300)
@@ -293,7 +294,10 @@ def test_penalties():
         ({"penalty": None}, 'penalty must be a finite number or "auto", "paper", not None'),
         ({"penalty": True}, 'penalty must be a finite number or "auto", "paper", not True'),
         ({"penalty": 1j}, 'penalty must be a finite number or "auto", "paper", not 1j'),
-        ({"penalty": [0.1]}, 'penalty must be a finite number or "auto", "paper", not .0.1.'),
+        (
+            {"penalty": [0.1]},
+            "must be one price, or two: of a question",
+        ),
         ({"sign": {"age": "up"}}, r'sign of column \'age\' must be "\+" or "-" .*, not \'up\''),
         ({"sign": {"sex": 0}}, r"sign of column 'sex' must be .*, not 0"),
         ({"sign": {"sex": 2}}, r"sign of column 'sex' must be .*, not 2"),

@@ -37,6 +37,8 @@ from netbenefit.problem import (
     Problem,
     Progress,
     Proof,
+    QuestionLimits,
+    Questions,
     SolverResult,
     Status,
     count_called,
@@ -306,14 +308,25 @@ class SlimTask:
         values = np.zeros((wider.n_features, limits.values.shape[1]), dtype=np.bool_)
         values[:-1], values[-1, 0] = limits.values, True
         support = np.pad(limits.support, ((0, 0), (0, 1)))
+        questions = Questions.single(wider.names)  # published methods count columns
+        asked = QuestionLimits(
+            of_column=questions.of_column,
+            most=len(questions),
+            answers=questions.answers,
+            first=np.zeros(len(questions) + 1, dtype=np.int64),
+            spread=np.append(limits.asked.spread, 1),
+        )
+        price = problem.penalty * self.n_total / self.tied_total
         return replace(
             problem,
             patterns=wider,
-            penalty=problem.penalty * self.n_total / self.tied_total,
+            penalty=price,
+            rule_penalty=price,
             lower=np.append(problem.lower, 1),
             upper=np.append(problem.upper, 1),
             max_features=problem.max_features + 1,
-            limits=Limits(values, support, limits.support_limit, limits.total + 1, None),
+            questions=questions,
+            limits=Limits(values, support, limits.support_limit, limits.total + 1, None, asked),
             _start=np.append(problem.nearest_to_zero(), 1),
         )
 

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from netbenefit.problem import IntegerProblem, Problem
+from netbenefit.problem import IntegerProblem, Limits, Problem
 from netbenefit.solvers.kernels.coordinates import Array
 from netbenefit.solvers.kernels.jit import ONE, WORD, ZERO, count_bits, internal, jit, lowest_bit
 
@@ -173,16 +173,16 @@ class BoxLimits(NamedTuple):
     limits: Array  #: (2, Q + 1) where a question's answers begin, and their largest difference
 
 
-def make_box_limits(problem: Problem, integers: IntegerProblem) -> BoxLimits:
-    """Lay out the limits and prices of a problem."""
-    limits, asked = problem.limits, problem.limits.asked
+def make_box_limits(limits: Limits, lower: Array, prices: tuple[int, int]) -> BoxLimits:
+    """Lay out the limits of points from ``lower`` on; prices of columns and of their questions."""
+    asked = limits.asked
     return BoxLimits(
         values=limits.values,
-        base=integers.lower,
+        base=lower,
         support=limits.support,
         support_limit=limits.support_limit,
         total=limits.total,
-        prices=np.array([integers.price, integers.question_price], dtype=np.int64),
+        prices=np.array(prices, dtype=np.int64),
         question=np.ascontiguousarray(asked.of_column, dtype=np.int64),
         most=asked.most,
         answers=np.ascontiguousarray(asked.answers, dtype=np.int64),

@@ -100,7 +100,9 @@ def make_tree_arrays(
         field=make_field(integers),
         counter=make_counter(problem, integers),
         box=np.stack([integers.lower, integers.upper]),
-        limits=make_box_limits(problem, integers),
+        limits=make_box_limits(
+            problem.limits, integers.lower, (integers.price, integers.question_price)
+        ),
         ceiling=integers.ceiling,
         doubles=int(doubles),
         groups=free_groups(problem) if doubles else np.zeros((0, 2), dtype=np.int64),
