@@ -56,6 +56,8 @@ def random_problem(rng: np.random.Generator) -> IntegerProblem:
         unit,
         gains.astype(np.int64),
         price,
+        0,
+        np.arange(n_columns),
         lower.astype(np.int64),
         upper.astype(np.int64),
         Fraction(0),
@@ -214,7 +216,7 @@ def _large() -> IntegerProblem:
     units = np.array(list(product([0, 1], repeat=9)))
     gains = rng.integers(-60, 50, size=(5, len(units))) + 10 * units[:, 0] - 10 * units[:, 1]
     lower, upper = np.full(9, -10), np.full(9, 10)
-    return IntegerProblem(units, 1, gains, 40, lower, upper, Fraction(0), Fraction(1), True)
+    return replace(SMALLEST, units=units, gains=gains, price=40, lower=lower, upper=upper)
 
 
 def test_bounds_are_reported_in_order_and_an_incumbent_ends_it() -> None:
