@@ -476,19 +476,11 @@ def _lost(
     for u in range(count):
         for w in range(u + 1, count):
             if _distance(sets, u, w) <= 4 and size < most_pairs:
-                up, place = True, 1
+                pair[0, size], pair[1, size] = u, w
                 for j in range(n_items):
-                    if at[u, j] != at[w, j]:
-                        if place == 1:
-                            up = at[u, j] < at[w, j]
-                        low, high = (u, w) if up else (w, u)
-                        pair[0, size], pair[1, size] = low, high
-                        number[place, size] = (j * n_answers + at[low, j]) * n_answers + at[high, j]
-                        place -= 1
-                if place == 0:  # one item: before all pairs with two
-                    number[0, size], number[1, size] = number[1, size] + 1, 0
-                else:
-                    number[0, size], number[1, size] = number[0, size], number[1, size] + 1
+                    if at[u, j] != at[w, j]:  # u is lower at the first, as cells are in order
+                        number[1, size] = number[0, size]
+                        number[0, size] = (j * n_answers + at[u, j]) * n_answers + at[w, j] + 1
                 size += 1
     order = np.arange(size)
     side = n_items * n_answers * n_answers + 1
