@@ -153,6 +153,24 @@ def test_what_cells_lose_is_counted_right_and_lost_by_every_card() -> None:
     assert lost > compared // 20
 
 
+def test_questions_with_the_same_cells_may_order_them_differently() -> None:
+    """Only the second question can put the pattern that is worth calling above the other one."""
+    integers = replace(
+        random_problem(np.random.default_rng(0)),
+        units=np.array([[0, 1], [1, 0]]),
+        unit=1,
+        gains=np.array([[-5, 5]]),
+        price=1,
+        question_price=1,
+        questions=np.arange(2),
+        lower=np.array([-1, -1]),
+        upper=np.array([0, 1]),
+    )
+    assert support_bound(integers, 2, most_questions=1).value == 5 - 2
+    one_way = replace(integers, upper=np.array([0, 1]), lower=np.array([-1, 0]))
+    assert support_bound(one_way, 2, most_questions=1).value == 0
+
+
 def test_bounds_every_card_with_few_questions() -> None:
     rng = np.random.default_rng(6)
     sharper = 0

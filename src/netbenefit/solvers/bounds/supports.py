@@ -231,7 +231,8 @@ class _Enumeration:
 def _items(integers: IntegerProblem, by_question: bool) -> tuple[list[IntArray], list[IntArray]]:
     """The columns of what has to be in each support, and of what may be chosen.
 
-    What makes the same cells as another item, at the same price, is left out.
+    A column that makes the same cells as another one, at the same price, is left out.  A question
+    is not, as its bounds may leave other orders of these cells.
     """
     usable = np.flatnonzero((integers.lower != 0) | (integers.upper != 0))
     needed = (integers.lower > 0) | (integers.upper < 0)
@@ -240,11 +241,12 @@ def _items(integers: IntegerProblem, by_question: bool) -> tuple[list[IntArray],
     forced = [own for own in groups if needed[own].any()]
     kept: list[IntArray] = []
     seen: set[tuple[int, bytes]] = set()
+    alike = not by_question and integers.question_price == 0
     for own in groups:
         numbers, count = cells(integers.units, own)
         first = np.full(count, -1, dtype=np.int64)
         first[numbers[::-1]] = np.arange(numbers.size)[::-1]  # name cells by their first row
-        question = 0 if by_question else int(integers.questions[own[0]])
+        question = 0 if alike else int(integers.questions[own[0]])
         shape = question, first[numbers].tobytes()
         if count > 1 and not needed[own].any() and shape not in seen:
             kept.append(own)
