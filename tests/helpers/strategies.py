@@ -216,6 +216,17 @@ def constrained_problems(
     )
 
 
+@st.composite
+def grouped_problems(draw: st.DrawFn, **settings: Any) -> Problem:
+    """The same where questions have several columns, most often with a limit on questions."""
+    problem = draw(constrained_problems(**settings).filter(lambda p: p.questions.grouped))
+    few = draw(st.integers(1, len(problem.questions)))
+    try:
+        return problem.with_constraints([MaxQuestions(few)])
+    except InputError:  # more must have points
+        return problem
+
+
 def _constrained(
     draw: st.DrawFn,
     table: PatternTable,

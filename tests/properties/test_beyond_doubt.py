@@ -46,6 +46,9 @@ def bounds_of(integers: IntegerProblem, problem: Problem) -> dict[str, int]:
     return {
         "flow": flow_bound(integers, lower, upper),
         "supports": support_bound(integers, problem.max_features).value,
+        "questions": support_bound(
+            integers, problem.lower.size + 1, most_questions=problem.limits.asked.most
+        ).value,
         "directions, no step": direction_bound(integers, iterations=0).value,
         "directions": direction_bound(integers, iterations=60).value,
         "Farkas cuts": farkas_bound(integers, **rows).value,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -33,7 +34,7 @@ def all_near(problem: Problem, tolerance: Fraction) -> dict[tuple[int, ...], Fra
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=1500 if os.environ.get("NETBENEFIT_FULL") else 40)
 @given(
     constrained_problems(most_vectors=400),
     st.sampled_from(["0", "1/1000", "1/100", "1/20", "1/2"]).map(Fraction),
@@ -46,6 +47,10 @@ def test_equals_all_vectors(problem: Problem, tolerance: Fraction) -> None:
     assert near.complete
     assert near.optimal
     assert {card.points: card.objective for card in near.cards} == expected
+    for card in near.cards:
+        used = problem.questions.of_column[np.array(card.points) != 0]
+        assert card.questions == len(set(used.tolist())) <= problem.limits.asked.most
+        assert card.size == used.size
     objectives = [card.objective for card in near.cards]
     assert objectives == sorted(objectives, reverse=True)
     assert near.cards[0].agreement == 1.0
@@ -85,7 +90,7 @@ def test_a_large_problem_is_best_effort_and_marked(monkeypatch: pytest.MonkeyPat
 def test_table() -> None:
     near = enumerate_near_optimal(small_problem(), 0.01)
     table = near.to_table()
-    assert list(table) == ["objective", "loss", "size", "agreement", "features", "points"]
+    assert list(table) == ["objective", "loss", "size", "questions", "agreement", "features", "points"]
     assert table.n_rows == len(near.cards)
     assert table["loss"][0] == 0.0
     assert (np.diff(table["loss"]) >= 0).all()

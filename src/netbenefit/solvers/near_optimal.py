@@ -26,6 +26,7 @@ class NearCard(NamedTuple):
     points: tuple[int, ...]
     objective: Fraction
     size: int
+    questions: int  #: how many are asked
     agreement: float  #: share of decisions, over rows and thresholds, that are the best card's
 
 
@@ -54,9 +55,10 @@ class NearOptimal:
     names: tuple[str, ...]
 
     def to_table(self) -> Table:
-        """One row per card: objective, loss against the best, size, agreement, features, points.
+        """One row per card: objective, loss, size, questions, agreement, features, points.
 
-        ``features`` names the columns with points; ``points`` are theirs, in the same order.
+        ``loss`` is against the best card; ``features`` names the columns with points; ``points``
+        are theirs, in the same order.
         """
         best = self.cards[0].objective if self.cards else Fraction(0)
         used = [
@@ -68,6 +70,7 @@ class NearOptimal:
                 "objective": np.array([float(card.objective) for card in self.cards]),
                 "loss": np.array([float(best - card.objective) for card in self.cards]),
                 "size": np.array([card.size for card in self.cards], dtype=np.int64),
+                "questions": np.array([card.questions for card in self.cards], dtype=np.int64),
                 "agreement": np.array([card.agreement for card in self.cards]),
                 "features": np.array([", ".join(n for n, _ in row) for row in used], dtype=object),
                 "points": np.array([", ".join(str(v) for _, v in row) for row in used], object),
@@ -91,8 +94,8 @@ def enumerate_near_optimal(
     1. Find the best card, and prove it if there is time.
     2. Small problems: branch and bound keeps every box that may hold a card of the set, and counts
        it in the end, vector by vector: none is missed.
-    3. Large ones: neighbours of cards of the set, one or two changed points away, are tried in
-       turn until time or ``limit`` is up; the set is marked as not complete.
+    3. Large ones: neighbours of cards of the set, one or two changed points or a question away, are
+       tried in turn until time or ``limit`` is up; the set is marked as not complete.
 
     Parameters
     ----------
@@ -247,18 +250,32 @@ def _walk(problem: Problem, found: _Found, must_stop: Callable[[], bool]) -> Non
 
 
 def _neighbours(problem: Problem, points: IntArray) -> Iterator[IntArray]:
-    """Vectors with one other value, or with one rule's points moved to another column."""
+    """Vectors with one other value, or with a rule's or a question's points on another column."""
     for k in range(points.size):
         for value in range(int(problem.lower[k]), int(problem.upper[k]) + 1):
             if value != points[k]:
                 changed = points.copy()
                 changed[k] = value
                 yield changed
-    for k, j in product(np.flatnonzero(points).tolist(), np.flatnonzero(points == 0).tolist()):
-        for sign in (1, -1):
-            swapped = points.copy()
-            swapped[k], swapped[j] = 0, sign * points[k]
+    unused = np.flatnonzero(points == 0).tolist()
+    for own in _rules(problem, points):
+        bare = points.copy()
+        bare[own] = 0
+        if own.size > 1:
+            yield bare
+        most = int(np.abs(points[own]).max())
+        for j, value in product(unused, (most, -most)):
+            swapped = bare.copy()
+            swapped[j] = value
             yield swapped
+
+
+def _rules(problem: Problem, points: IntArray) -> list[IntArray]:
+    """The columns with points, one by one, and those of a question with several together."""
+    used = np.flatnonzero(points)
+    question = problem.questions.of_column[used]
+    asked = [used[question == q] for q in np.unique(question)]
+    return [*used[:, None], *(own for own in asked if own.size > 1)]
 
 
 def _with_agreement(
@@ -282,5 +299,6 @@ def _with_agreement(
     for points, objective in cards:
         same = (decisions(points) == best).mean(axis=1)
         agreement = float((same * mass).sum() / mass.sum())
-        result.append(NearCard(points, objective, sum(v != 0 for v in points), agreement))
+        size, asked = sum(v != 0 for v in points), problem.questions.used(points)
+        result.append(NearCard(points, objective, size, asked, agreement))
     return tuple(result)

@@ -46,7 +46,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
 
     1. Few columns and patterns: branch and bound, whose proof can be checked box by box; where it
        does not finish, the covering relaxation gets the last part of the time.
-    2. Few features allowed: enumerate supports first.
+    2. Fewer questions allowed than there are, or few features: enumerate supports first.
     3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
     4. Otherwise the signed covering relaxation; of plain outcomes, after a short branch and bound
        where it fits.  With blended masses, boxes of many columns give weak bounds.
@@ -58,7 +58,9 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     if fits and free <= _FEW_COLUMNS:
         return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
     steps = []
-    if problem.max_features <= min(_FEW_FEATURES, free - 1):
+    if problem.limits.asked.most < min(problem.max_features, len(problem.questions)):
+        steps.append(BoundStep("supports", 0.8))
+    elif problem.max_features <= min(_FEW_FEATURES, free - 1):
         steps.append(BoundStep("supports", 0.2))
     if nearly_separable(integers, incumbent):
         return [*steps, BoundStep("Farkas cuts", 1.0)]
@@ -137,8 +139,9 @@ class SearchThenProve:
                     break
                 # With all the time there is, what can come to an end should.
                 endless = np.isinf(run.time_left) and step.share > 0.5
-                # The published objective is rugged: there, bounds fall by fits and starts.
-                blended = problem.patterns.outcomes is not None
+                # The published objective is rugged: there, bounds fall by fits and starts.  Supports
+                # fall slowly, but come to an end.
+                blended = problem.patterns.outcomes is not None and step.method != "supports"
                 patience = self.patience if self.patience is not None and blended else np.inf
                 with run.within(1.0 if endless else step.share), run.patient(patience):
                     status = self._take(step, run, integers)
@@ -208,7 +211,14 @@ def _bound(
     if method == "supports":
         from netbenefit.solvers.bounds.supports import support_bound
 
-        return support_bound(integers, problem.max_features, **common)
+        return support_bound(
+            integers,
+            problem.max_features,
+            most_questions=problem.limits.asked.most,
+            on_bound=report,
+            n_jobs=n_jobs,
+            **common,
+        )
     if method == "direction signs":
         from netbenefit.solvers.bounds.directions import direction_bound
 

@@ -29,6 +29,9 @@ def brute_force(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) 
     last = np.ones(ranked.shape, dtype=bool)
     last[:, :-1] = ranked[:, 1:] != ranked[:, :-1]
     total = -integers.price * np.count_nonzero(vectors, axis=1)
+    for question in np.unique(integers.questions):
+        used = (vectors[:, integers.questions == question] != 0).any(axis=1)
+        total -= integers.question_price * used
     for gains in integers.gains:
         sums = np.where(last, np.cumsum(gains[order], axis=1), 0)
         total += np.maximum(sums.max(axis=1), 0)
@@ -56,6 +59,8 @@ def random_problem(rng: np.random.Generator) -> IntegerProblem:
         unit,
         gains.astype(np.int64),
         price,
+        int(rng.choice([0, 2, 100])),
+        rng.integers(0, n_columns, n_columns),
         lower.astype(np.int64),
         upper.astype(np.int64),
         Fraction(0),
@@ -209,12 +214,22 @@ def test_too_many_pairs_lower_the_weight_or_cut_the_list() -> None:
     assert pairs_of.find_directions(units, *box, 4, lambda: True, 30).first.size == 0
 
 
+def _ungrouped(
+    units: np.ndarray, gains: np.ndarray, price: int, lower: np.ndarray, upper: np.ndarray
+) -> IntegerProblem:
+    """A problem whose columns are questions of their own."""
+    each = np.arange(units.shape[1])
+    return IntegerProblem(
+        units, 1, gains, price, 0, each, lower, upper, Fraction(0), Fraction(1), True
+    )
+
+
 def _large() -> IntegerProblem:
     rng = np.random.default_rng(0)
     units = np.array(list(product([0, 1], repeat=9)))
     gains = rng.integers(-60, 50, size=(5, len(units))) + 10 * units[:, 0] - 10 * units[:, 1]
     lower, upper = np.full(9, -10), np.full(9, 10)
-    return IntegerProblem(units, 1, gains, 40, lower, upper, Fraction(0), Fraction(1), True)
+    return _ungrouped(units, gains, 40, lower, upper)
 
 
 def test_bounds_are_reported_in_order_and_an_incumbent_ends_it() -> None:
@@ -273,7 +288,7 @@ def test_fixed_signs_and_columns_tighten() -> None:
 def test_huge_gains_fall_back_to_the_trivial_bound() -> None:
     units, gains = np.array([[0], [1]]), np.array([[2**60, -(2**60)]])
     ends = np.array([-1]), np.array([1])
-    integers = IntegerProblem(units, 1, gains, 0, *ends, Fraction(0), Fraction(1), True)
+    integers = _ungrouped(units, gains, 0, *ends)
     assert direction_bound(integers).value == 2**60
 
 

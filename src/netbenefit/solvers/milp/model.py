@@ -1,13 +1,15 @@
 """The integer program of a problem as sparse matrices, for any mixed-integer solver.
 
 With λ the points, T the cut-offs, s_u = x_u·λ and φ_iu = "pattern u is called positive at threshold
-i", maximise Σ gains[i, u] φ_iu − price · Σ α_k subject to
+i", maximise Σ gains[i, u] φ_iu − price · Σ α_k − question_price · Σ asked_q subject to
 
-1. λ_k = 0 unless α_k = 1, and T_i ≤ T_{i+1};
+1. λ_k = 0 unless α_k = 1, asked_q ≥ α_k for the columns k of question q, and T_i ≤ T_{i+1};
 2. φ_iu = 1 forces ⌊s_u⌋ ≥ T_i, where calling u brings a gain (or counts as an event found);
 3. φ_iu = 0 forces ⌊s_u⌋ ≤ T_i − 1, where it brings a loss (or counts as a false alarm);
 4. φ_iu ≥ φ_ju for thresholds i < j;
 5. all limits of the problem.
+
+A question with one column needs no variable of its own: α_k stands for it.
 
 Scores are taken in units (x = units / unit), so that 2 and 3 are comparisons of whole numbers:
 S_u ≥ unit · T_i and S_u ≤ unit · T_i − 1.  Each row has its own big-M, the range of the difference
@@ -54,8 +56,8 @@ class MilpModel:
     objective: FloatArray  #: (variables,) whole numbers
     #: value of the integers ≤ grain · objective·z of the best z; equal unless ``rounded``
     grain: int
-    rounded: bool  #: whether gains were rounded up (and the price down) to multiples of ``grain``
-    #: which variables are points, used, cutoffs, called, choices, sides and sizes
+    rounded: bool  #: whether gains were rounded up (and prices down) to multiples of ``grain``
+    #: which variables are points, used, cutoffs, called, choices, sides, asked, least and sizes
     blocks: Mapping[str, slice]
     plan: rows_of.RowPlan
     big_m: int  #: largest big-M, in units of the scores
@@ -100,6 +102,8 @@ class MilpModel:
         z[blocks["called"]] = scores[plan.called_pattern] >= chosen[plan.called_level]
         z[blocks["choices"]] = vector[plan.choice_column] == plan.choice_value
         z[blocks["sides"]] = np.sign(vector[plan.side_column]) == plan.side_sign
+        z[blocks["asked"]] = [vector[own].any() for own in plan.asked]
+        z[blocks["least"]] = [(answers @ vector).min() for answers, _ in plan.apart]
         z[blocks["sizes"]] = np.abs(vector[plan.size_column])
         return z
 
@@ -156,6 +160,8 @@ def _blocks(plan: rows_of.RowPlan) -> dict[str, slice]:
         "called": plan.called_level.size,
         "choices": plan.choice_column.size,
         "sides": plan.side_column.size,
+        "asked": len(plan.asked),
+        "least": len(plan.apart),
         "sizes": plan.size_column.size,
     }
     ends = np.cumsum(list(sizes.values())).tolist()
@@ -172,6 +178,10 @@ def _bounds(plan: rows_of.RowPlan, blocks: Mapping[str, slice]) -> tuple[FloatAr
     lower[blocks["used"]] = (plan.lower > 0) | (plan.upper < 0)
     upper[blocks["used"]] = (plan.lower != 0) | (plan.upper != 0)
     lower[blocks["cutoffs"]], upper[blocks["cutoffs"]] = plan.cutoff_range
+    for j, (answers, _) in enumerate(plan.apart, start=blocks["least"].start):
+        plus, minus = np.maximum(answers, 0), np.minimum(answers, 0)
+        lower[j] = (plus @ plan.lower + minus @ plan.upper).min()
+        upper[j] = (plus @ plan.upper + minus @ plan.lower).min()
     largest = np.maximum(np.abs(plan.lower), np.abs(plan.upper))
     upper[blocks["sizes"]] = largest[plan.size_column]
     return lower, upper
@@ -182,11 +192,16 @@ def _objective(
 ) -> tuple[FloatArray, int, bool]:
     """Gains and prices in whole numbers that floats hold, the worth of one, whether it rounded."""
     gains = plan.gains[plan.called_level, plan.called_pattern]
-    common = int(np.gcd.reduce(np.append(gains, integers.price))) or 1
-    largest = max(int(np.abs(gains).max(initial=0)), integers.price) // common
+    prices = np.full(plan.lower.size, integers.price + integers.question_price)
+    for own in plan.asked:
+        prices[own] = integers.price
+    numbers = np.concatenate([gains, prices, np.repeat(integers.question_price, len(plan.asked))])
+    common = int(np.gcd.reduce(numbers)) or 1
+    largest = int(np.abs(numbers).max(initial=0)) // common
     coarser = 1 << max(0, largest.bit_length() - _COARSE.bit_length() + 1)
     grain = common * coarser
     objective = np.zeros(blocks["sizes"].stop)
     objective[blocks["called"]] = -(-gains // grain)
-    objective[blocks["used"]] = -(integers.price // grain)
+    objective[blocks["used"]] = -(prices // grain)
+    objective[blocks["asked"]] = -(integers.question_price // grain)
     return objective, grain, coarser > 1

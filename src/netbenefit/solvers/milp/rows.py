@@ -52,6 +52,9 @@ class RowPlan:
     choice_value: IntArray  #: (Z,)
     side_column: IntArray  #: (S,) where α_k = 1 has to mean λ_k ≠ 0
     side_sign: IntArray  #: (S,) "λ_k is positive" or "λ_k is negative"
+    asked: tuple[IntArray, ...]  #: columns of each question with several that may have points
+    #: answers (rows) to each question where bounds do not keep them together, and their spread
+    apart: tuple[tuple[IntArray, int], ...]
     size_column: IntArray  #: (A,) columns that need a variable for |λ_k|
     cutoff_range: tuple[int, int]  #: lowest and highest cut-off of all cards
 
@@ -83,9 +86,31 @@ def make_plan(problem: Problem, integers: IntegerProblem) -> RowPlan:
         choice_value=np.array([v for k in gaps for v in allowed[k]], dtype=np.int64),
         side_column=np.repeat(sides, 2).astype(np.int64),
         side_sign=np.tile(np.array([1, -1], dtype=np.int64), sides.size),
+        asked=tuple(own for own in _questions(problem, lower, upper) if own.size > 1),
+        apart=tuple(_apart(problem, lower, upper)),
         size_column=np.flatnonzero(both & bounded).astype(np.int64),
         cutoff_range=(int(low.min()) // integers.unit, int(high.max()) // integers.unit + 1),
     )
+
+
+def _questions(problem: Problem, lower: IntArray, upper: IntArray) -> list[IntArray]:
+    """The columns of each question, those that may have points."""
+    open_columns = np.flatnonzero((lower != 0) | (upper != 0))
+    question = problem.limits.asked.of_column[open_columns]
+    return [open_columns[question == q] for q in np.unique(question)]
+
+
+def _apart(
+    problem: Problem, lower: IntArray, upper: IntArray
+) -> Iterator[tuple[IntArray, int]]:
+    """Answers that the bounds of points let lie too far apart."""
+    limits = problem.limits.asked
+    for q, spread in enumerate(limits.spread.tolist()):
+        answers = limits.answers[limits.first[q] : limits.first[q + 1]]
+        d = answers[:, None] - answers
+        most = np.maximum(d, 0) @ upper + np.minimum(d, 0) @ lower
+        if most.max(initial=0) > spread:
+            yield answers, spread
 
 
 def _allowed_values(problem: Problem) -> list[list[int]]:
@@ -154,6 +179,8 @@ def all_rows(
         *_choice_rows(plan, blocks),
         *_side_rows(plan, blocks),
         *_support_rows(problem, blocks),
+        *_question_rows(problem, plan, blocks),
+        *_answer_rows(plan, blocks),
         *_total_rows(problem, plan, blocks),
         *_rate_rows(problem, plan, blocks),
     ]
@@ -302,6 +329,28 @@ def _support_rows(problem: Problem, blocks: Mapping[str, slice]) -> Iterator[Row
     limits, first = problem.limits, blocks["used"].start
     for row, limit in zip(limits.support.tolist(), limits.support_limit.tolist(), strict=True):
         yield {first + k: c for k, c in enumerate(row) if c}, -math.inf, limit
+
+
+def _question_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
+    """Rows asked_q ≥ α_k for each column k of question q, and for the most questions."""
+    used, asked = blocks["used"].start, blocks["asked"].start
+    for place, own in enumerate(plan.asked):
+        for k in own.tolist():
+            yield {asked + place: 1, used + k: -1}, 0, math.inf
+    questions = _questions(problem, plan.lower, plan.upper)
+    if plan.asked and problem.limits.asked.most < len(questions):
+        places = range(asked, blocks["asked"].stop)
+        single = [used + int(own[0]) for own in questions if own.size == 1]
+        yield dict.fromkeys([*places, *single], 1.0), -math.inf, problem.limits.asked.most
+
+
+def _answer_rows(plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
+    """Rows least_q ≤ x_a·λ ≤ least_q + spread for each answer a to question q."""
+    points = blocks["points"].start
+    for place, (answers, spread) in enumerate(plan.apart):
+        for answer in answers.tolist():
+            terms = {points + k: float(code) for k, code in enumerate(answer) if code}
+            yield {**terms, blocks["least"].start + place: -1}, 0, spread
 
 
 def _total_rows(problem: Problem, plan: RowPlan, blocks: Mapping[str, slice]) -> Iterator[Row]:
