@@ -10,7 +10,7 @@ from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export.calculator import Field, groups_of
 from tests.helpers.browser import why_not
 
-NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
+NAMES = ("conditions", "from zero", "units", "hostile", "no rules", "200 rules", "binned")
 needs_browser = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 

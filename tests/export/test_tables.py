@@ -17,7 +17,7 @@ from netbenefit.cards.text import contents
 from netbenefit.export.tables import to_latex, to_markdown
 from tests.export.truth import HOSTILE_LEVEL, truths
 
-NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
+NAMES = ("conditions", "from zero", "units", "hostile", "no rules", "200 rules", "binned")
 
 #: Names that try all that Markdown and LaTeX have.
 TRICKS = (
