@@ -25,7 +25,7 @@ def option_of(one: Field, value: Any) -> str | None:
     for place, (_, known) in enumerate(one.options):
         if known == value:
             return str(place)
-    others = [k for k, (text, _) in enumerate(one.options) if text in ("other", "another number")]
+    others = [k for k, (text, _) in enumerate(one.options) if text.startswith("any other")]
     return str(others[0]) if others else None
 
 

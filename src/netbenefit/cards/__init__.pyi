@@ -5,6 +5,7 @@ from .json import (
     term_data as term_data,
 )
 from .questions import (
+    ANY_OTHER as ANY_OTHER,
     NOT_KNOWN as NOT_KNOWN,
     Answer as Answer,
     Question as Question,

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from netbenefit._version import __version__
 from netbenefit.cards import (
+    ANY_OTHER,
     LEVELS,
     NOT_KNOWN,
     Asked,
@@ -534,14 +535,13 @@ def _unknown(one: InputColumn, uses: Iterable[ColumnLogic]) -> str | None:
 
 
 def _options(one: InputColumn, terms: Sequence[Term]) -> tuple[tuple[str, Value], ...]:
-    """List the levels of a column, and "other" where the card can tell what others are worth."""
+    """List the levels of a column, and "any other" where the card knows what others are worth."""
     more = named(terms) if one.levels else level_order(terms, ())
     levels = list(dict.fromkeys([*one.levels, *more]))
     usable = [v for v in levels if v not in one.special and str(v).strip()]
     options = [(value_text(level), level) for level in usable]
     if columns_with_others(terms) or not one.levels:
-        words = "other" if one.kind == "text" else "another number"
-        options.append((words, _apart([*levels, *one.special], text=one.kind == "text")))
+        options.append((ANY_OTHER, _apart([*levels, *one.special], text=one.kind == "text")))
     return tuple(options)
 
 

@@ -10,7 +10,7 @@ from netbenefit.cards import Contents, Scorecard, side_by_side
 from netbenefit.export.scaling import Scaling, scaled_contents
 
 #: More answers than this do not fit on a page: LaTeX's table is then a longtable.
-_MOST_ON_A_PAGE = 35
+_MOST_ON_A_PAGE = 40
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]|~$^@]|:(?=//)|-(?=-)|(?<=-)-)")
 _WEB = re.compile(r"\b(www)\.", re.IGNORECASE)
