@@ -64,8 +64,8 @@ def test_fields_say_what_answers_are_worth() -> None:
     assert controls == dict.fromkeys(["age", "utilisation"], "number") | dict.fromkeys(
         ["stage", "code"], "select"
     )
-    assert fields["age"].hint == "under 52: 0 points, 52 or more: 2 points"
-    counted = "counted in steps of 0.1, from 0 to 1.5, 1 point per unit"
+    assert fields["age"].hint == "points: under 52 → 0, 52 or more → 2"
+    counted = "points: counted in steps of 0.1, from 0 to 1.5 → × 1"
     assert fields["utilisation"].hint == counted
     assert fields["stage"].options == (
         ("II (1 point)", "II"),

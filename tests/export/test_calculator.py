@@ -143,7 +143,11 @@ def test_fields_fit_their_columns(show: Callable[..., Watched]) -> None:
     age = page.get_by_role("spinbutton", name="age in years")
     assert age.get_attribute("step") == "1"
     options = page.get_by_label("FIGO (stage on the card)").locator("option").all_inner_texts()
-    assert options == ["choose …", "I (0 points)", "II (3 points)"]  # no rule for others, none in training
+    assert options == [
+        "choose …",
+        "I (0 points)",
+        "II (3 points)",
+    ]  # no rule for others, none in training
     age.fill("52.5")
     assert "whole numbers" in page.locator("#f1c").inner_text()
     page.get_by_label("not known (counts as 50)").check()

@@ -5,7 +5,7 @@ looks for the one answer that fits.  So all conditions on a column become one qu
 
 1. Numbers: one answer per interval in which all values are worth the same, low to high.
 2. Levels (=, ≠, in, not in): one answer for all levels of equal worth, as training lists them;
-   "any other" for all that are not named.
+   "any other" for all that are not named (a few of training's levels beside it).
 3. A column of zeros and ones: "no" and "yes".
 4. "Not known" comes last, where the card takes a missing value.
 5. Points per unit cannot be listed: they are written as such, and the points of an answer, where
@@ -41,6 +41,8 @@ from netbenefit.common import LARGEST_EXACT, Value
 
 #: Words for answers; a level that is called so is quoted.
 ANY_OTHER, NOT_KNOWN = "any other", "not known"
+#: Most levels of training that are named beside "any other".
+_MOST_NAMED = 3
 _RESERVED = (ANY_OTHER, NOT_KNOWN, "known", "any value")
 
 
@@ -204,8 +206,12 @@ def _levels(
         if len(levels) == 1:
             term = Condition(column.name, "==", levels[0])
         answers.append(Answer(join_words([_level_text(level) for level in levels]), points, term))
-    text = ANY_OTHER if answers else "any value"
-    return [*answers, Answer(text, others, None)]
+    if not answers:
+        return [Answer("any value", others, None)]
+    listed = {level for levels in groups.values() for level in levels}
+    rest = [v for v in column.levels if v not in listed and not column.never_sees(v)]
+    few = [_level_text(level) for level in rest] if len(rest) <= _MOST_NAMED else []
+    return [*answers, Answer(join_words([*few, ANY_OTHER]), others, None)]
 
 
 def _level_text(level: Value) -> str:

@@ -568,11 +568,11 @@ def _worths(question: Question | None) -> str:
     parts = []
     for answer in question.listed():
         if isinstance(answer.term, PerUnit):
-            parts.append(f"{_counted(answer.term)}, {_points(answer.points)} per unit")
+            parts.append(f"{_counted(answer.term)} → × {integer_text(answer.points)}")
         elif answer.text != NOT_KNOWN:
-            parts.append(f"{answer.text}: {_points(answer.points)}")
+            parts.append(f"{answer.text} → {integer_text(answer.points)}")
     if len(parts) <= _MOST_LISTED:
-        return ", ".join(parts)
+        return f"points: {', '.join(parts)}" if parts else ""
     return f"{len(parts)} answers with different points: see the card below"
 
 
