@@ -95,7 +95,14 @@ def cards(draw):
     extra = draw(st.lists(texts.filter(bool), max_size=2, unique=True))
     used = list(dict.fromkeys(rule.term.feature for rule in rules))
     columns = used + [name for name in extra if name not in used] if extra else ()
-    return Scorecard(rules, risks, thresholds, score_range, tuple(columns), provenance)
+    counted = {term.feature for term, n in terms.items() if n and not is_simple(term)}
+    starts = draw(st.dictionaries(st.sampled_from(used), small)) if used else {}
+    base = [(name, points) for name, points in starts.items() if name not in counted]
+    return Scorecard(rules, risks, thresholds, score_range, tuple(columns), provenance, base=base)
+
+
+def is_simple(term) -> bool:
+    return isinstance(term, Condition) or term.binary
 
 
 @settings(max_examples=150, deadline=None)
@@ -153,9 +160,32 @@ def test_the_layout_is_readable_and_versioned():
     }
     assert data["risks"] == [[-2, 0.05], [3, 0.30000000000000004], [5, 0.4], [8, 0.8]]
     assert "cutoffs" not in data
+    assert "base" not in data  # a card without is read by older packages
     assert "teacher" not in data["provenance"]  # written only where it is known
     assert "größe" in text
     assert text.endswith("}\n")
+
+
+def test_points_that_columns_start_from_have_a_version_of_their_own():
+    card = example().start_at_zero()
+    data = json.loads(card.to_json())
+    assert data["version"] == 4
+    assert data["base"] == [{"feature": "age", "points": 2}]
+    assert Scorecard.from_json(json.dumps(data)) == card
+    for path, value, message in (
+        (["version"], 3, "base is not a known key"),
+        (["base"], 3, "^base must be a list, but is 3"),
+        (["base", 0], "age", r"^base\[0\] must be an object"),
+        (["base", 0, "points"], 1.5, r"^base\[0\].points must be an integer"),
+        (["base", 0, "feature"], "sex", "base.0. is of column 'sex', which no rule uses"),
+    ):
+        changed = json.loads(card.to_json())
+        place = changed
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        with pytest.raises(InputError, match=message):
+            Scorecard.from_json(json.dumps(changed))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +198,7 @@ def test_the_layout_is_readable_and_versioned():
         ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
         (changed(["schema"], "other"), "not a card"),
         (changed(["version"], KeyError), "^version is missing"),
-        (changed(["version"], 4), "version 4 .* reads version 1, 2, 3. Update the package"),
+        (changed(["version"], 5), "version 5 .* reads version 1, 2, 3, 4. Update the package"),
         (changed(["version"], "1"), 'version "1" of the card format is not known'),
         (changed(["version"], True), "version true of the card format is not known"),
         (changed(["version"], 1.0), "version 1.0 of the card format is not known"),

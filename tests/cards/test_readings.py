@@ -398,8 +398,8 @@ def test_readings_that_do_not_fit_the_rules_are_refused(readings, message):
 def test_notes_explain_what_to_do_with_pencil_and_paper():
     assert reading().notes() == []
     assert reading(levels=["a"], whole=True, text=True, saw_missing=True).notes() == []
-    assert reading(special=[-9]).notes() == ["x: −9 means missing"]
-    assert reading(special=[-9, "NA", ""]).notes() == ['x: −9, NA or "" means missing']
+    assert reading(special=[-9]).notes() == ["x: −9 means not known"]
+    assert reading(special=[-9, "NA", ""]).notes() == ['x: −9, NA or "" means not known']
     assert reading(fill=52).notes() == ["x: missing counts as 52"]
     assert reading(fill="low", special=[-9]).notes() == ["x: missing or −9 counts as low"]
     assert reading(sources=["a", "b"], combine="max", fill=1).notes() == [

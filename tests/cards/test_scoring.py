@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from netbenefit.cards.readings import Reading
-from netbenefit.cards.rules import CardLogic
+from netbenefit.cards.rules import CardLogic, starting_points
 from netbenefit.cards.scorecard import Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.common.checks import InputError
@@ -148,7 +148,7 @@ def units_of_answers(logic: CardLogic, rules: list[Rule]) -> set[int]:
     )
     for value in answers(rules):
         try:
-            found.add(sum(units for _, units in column.units_of_row({name: value})))
+            found.add(column.units_of_row({name: value}))
         except InputError:  # missing, without a rule for it
             continue
     return found
@@ -171,6 +171,12 @@ def test_scores_that_can_occur_are_those_of_all_combinations_of_answers():
     for _ in range(400):
         rules, readings, scores = random_case(rng)
         assert CardLogic.of(rules, readings).scores() == scores, (rules, readings)
+        base = starting_points(rules, readings)
+        by = sum(points for _, points in base)
+        moved = CardLogic.of(rules, readings, base)
+        assert moved.scores() == [score + by for score in scores]
+        ends = CardLogic.of(rules, readings).limits()
+        assert moved.limits() == tuple(end + by * moved.unit for end in ends)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -10,7 +10,7 @@ from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.export.calculator import Field, groups_of
 from tests.helpers.browser import why_not
 
-NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
+NAMES = ("conditions", "from zero", "units", "hostile", "no rules", "200 rules", "binned")
 needs_browser = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
 
 
@@ -25,7 +25,7 @@ def option_of(one: Field, value: Any) -> str | None:
     for place, (_, known) in enumerate(one.options):
         if known == value:
             return str(place)
-    others = [k for k, (text, _) in enumerate(one.options) if text in ("other", "another number")]
+    others = [k for k, (text, _) in enumerate(one.options) if text.startswith("any other")]
     return str(others[0]) if others else None
 
 

@@ -33,7 +33,7 @@ def test_a_column_that_is_added_up_is_a_number(missing_first: bool) -> None:
 def test_what_is_refused_is_never_filled() -> None:
     reading = Reading(feature="age", refuse=True, special=(7,), fill=2)
     assert reading.fill is None
-    assert reading.notes() == ["age: 7 means missing"]
+    assert reading.notes() == ["age: 7 means not known"]
     card = Scorecard.from_levels(
         [Rule(Condition("age", ">=", 1), 1)], [1], [0.1, 0.6], HALF, readings=[reading]
     )
@@ -51,7 +51,7 @@ def test_what_is_no_card_is_refused(export: Callable[..., Any]) -> None:
         xlsx.to_xlsx({"age": 60}, "nowhere.xlsx")  # type: ignore[arg-type]
 
 
-def test_fields_say_where_points_change_and_what_others_are() -> None:
+def test_fields_say_what_answers_are_worth() -> None:
     rules = [
         Rule(Condition("age", ">=", 52), 2),
         Rule(PerUnit("utilisation", decimals=1, lower=0, upper=1.5), 1),
@@ -64,7 +64,12 @@ def test_fields_say_where_points_change_and_what_others_are() -> None:
     assert controls == dict.fromkeys(["age", "utilisation"], "number") | dict.fromkeys(
         ["stage", "code"], "select"
     )
-    assert fields["age"].hint == "points change at 52"
-    assert fields["utilisation"].hint == "counted in steps of 0.1, from 0 to 1.5"
-    assert fields["stage"].options == (("II", "II"), ("other", "other"), ("other", "other…"))
-    assert fields["code"].options == (("0.5", 0.5), ("another number", 1.5))
+    assert fields["age"].hint == "points: under 52 → 0, 52 or more → 2"
+    counted = "points: counted in steps of 0.1, from 0 to 1.5 → × 1"
+    assert fields["utilisation"].hint == counted
+    assert fields["stage"].options == (
+        ("II (1 point)", "II"),
+        ("other (1 point)", "other"),
+        ("any other (0 points)", "other…"),
+    )
+    assert fields["code"].options == (("0.5 (1 point)", 0.5), ("any other (0 points)", 1.5))

@@ -11,7 +11,7 @@ import pytest
 
 from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.cards.scorecard import Provenance
-from netbenefit.cards.text import card_rows, contents
+from netbenefit.cards.text import contents
 from netbenefit.export.calculator import to_calculator
 from tests.export.pages import NAMES, fields_of, fill_in, needs_browser, shown_result, small_card
 from tests.export.truth import HOSTILE_LEVEL, truths
@@ -69,7 +69,7 @@ def test_result_is_spoken_once_it_stands(show: Callable[..., Watched]) -> None:
     page = show(to_calculator(small_card(), threshold=0.2)).page
     status = page.get_by_role("status")
     assert status.get_attribute("aria-live") == "polite"
-    page.get_by_label("stage").select_option("II")
+    page.get_by_label("stage").select_option("II (3 points)")
     page.get_by_role("button", name="Set the rest").click()
     page.wait_for_timeout(1000)
     assert status.inner_text() == "Score 4, risk 75.0%. At or above the threshold of 20%."
@@ -144,13 +144,14 @@ def test_paper_shows_the_card_alone(name: str, show: Callable[..., Watched]) -> 
     text = page.locator(".card").inner_text()
     printed = contents(card)
     assert printed.title in text
-    for rule, points in printed.rules:
-        assert rule in text
-        assert points in text
+    for asked in printed.questions:
+        assert asked.name in text
+        for words, points in asked.answers:
+            assert re.search(rf"{re.escape(words)}\s+{re.escape(points)}\s", text)
     for scores, risk in printed.table:
         assert re.search(rf"{re.escape(scores)}\s+{re.escape(risk)}", text)
     assert all(note in text for note in printed.notes)
-    assert page.locator(".line-out").first.is_visible() or not card_rows(card)
+    assert page.locator(".line-out").first.is_visible() or not card.questions
     assert "Act when the risk is 20% or more." in text
     ink = page.evaluate("() => getComputedStyle(document.querySelector('.card td')).color")
     paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
@@ -214,7 +215,7 @@ def test_hostile_truth_is_shown_literally(show: Callable[..., Watched]) -> None:
     labels = page.locator("#form label bdi").all_inner_texts()
     assert sorted(labels) == sorted(truth.card.features)
     options = page.locator("option").all_text_contents()
-    assert HOSTILE_LEVEL in options
+    assert f"{HOSTILE_LEVEL} (3 points)" in options
     assert page.locator("b, script").count() == 1
 
 

@@ -23,7 +23,7 @@ from tests.export.truth import (
     truths,
 )
 
-NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
+NAMES = ("conditions", "from zero", "units", "hostile", "no rules", "200 rules", "binned")
 HALF = Thresholds.of([0.5])
 SPACE = "{http://www.dmg.org/PMML-4_4}"
 

@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -29,7 +30,9 @@ SPELT += ["8.", "inf", "+7", "Infinity", "--7", "0x10", "1e", "e7", "7,5", "1.e2
 
 def small_card(rules: list[Rule], readings: list[Reading] | None = None, **more: Any) -> Scorecard:
     given = {"cutoffs": [2, 6], "risks": [0.04, 0.3, 0.75], "thresholds": Thresholds.of([0.1, 0.5])}
-    return Scorecard.from_levels(rules, readings=readings or [], **{**given, **more})
+    base = more.pop("base", ())
+    card = Scorecard.from_levels(rules, readings=readings or [], **{**given, **more})
+    return replace(card, base=base)
 
 
 # -- further cards and rows, for exports that take columns of mixed types --------------------------
@@ -49,6 +52,7 @@ def _missing() -> Truth:
         Rule(Condition("nb_1", "missing"), 19),
         Rule(PerUnit("strict", lower=0, upper=3), 23),
     ]
+    base = [("read", -3), ("unread", 29), ("some number", 31), ("nb_1", -7)]
     readings = [
         Reading(feature="read", special=("NA", " pad")),
         Reading(feature="spelt", special=("broken", -9), text=True),
@@ -65,7 +69,7 @@ def _missing() -> Truth:
         "nb_1": [1.0, NAN, None, INF],
         "strict": [0, 1, None, 9, NAN, 3.5, INF],
     }
-    return truth_of(small_card(rules, readings), all_rows(values, 700))
+    return truth_of(small_card(rules, readings, base=base), all_rows(values, 700))
 
 
 def _combined() -> Truth:
@@ -192,7 +196,11 @@ def _random(seed: int) -> Truth:
         if rng.random() < 0.6:
             strict = bool(rng.random() < 0.2)
             readings.append(Reading(feature=name, special=special, fill=fill, refuse=strict))
-    card = small_card([Rule(term, points) for term, points in rules.items()], readings)
+    own = [Rule(term, points) for term, points in rules.items()]
+    counted = {term.feature for term in rules if isinstance(term, PerUnit)}
+    free = sorted({term.feature for term in rules} - counted)
+    base = {name: int(rng.integers(-9, 10)) for name in free if rng.random() < 0.7}
+    card = replace(small_card(own, readings), base=tuple(base.items()))
     values = [*grid, None, NAN, 0.25, 3, -0.0, 40.75, 17.123, 1e15]
     rows = [{name: some(values, 1)[0] for name in "pqrst"} for _ in range(60)]
     return truth_of(card, rows)
@@ -230,6 +238,13 @@ def test_every_row_of_every_card(name):
     score = compiled(truth.card)
     found = [score(row) for row in truth.rows]
     assert found == list(zip(truth.scores, truth.risks, strict=True))
+
+
+def test_hundreds_of_cards_with_columns_that_start_from_points():
+    for seed in range(100, 500):
+        truth = _random(seed)
+        found = [compiled(truth.card)(row) for row in truth.rows]
+        assert found == list(zip(truth.scores, truth.risks, strict=True)), seed
 
 
 def test_there_are_rows_with_and_without_a_score():

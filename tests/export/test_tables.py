@@ -17,7 +17,7 @@ from netbenefit.cards.text import contents
 from netbenefit.export.tables import to_latex, to_markdown
 from tests.export.truth import HOSTILE_LEVEL, truths
 
-NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
+NAMES = ("conditions", "from zero", "units", "hostile", "no rules", "200 rules", "binned")
 
 #: Names that try all that Markdown and LaTeX have.
 TRICKS = (
@@ -86,12 +86,18 @@ def read_markdown(text: str) -> _Reader:
 def test_markdown_shows_the_contents_of_the_card(name: str) -> None:
     card = cards()[name]
     printed, reader = contents(card), read_markdown(to_markdown(card))
-    rules = [text.strip() for pair in printed.rules for text in pair]
+    cells = []
+    for asked in printed.questions:
+        for k, (words, points) in enumerate(asked.answers):
+            own = ("", "") if k else (asked.name.strip(), "_____")
+            cells += [own[0], words.strip(), points, own[1]]
+    cells += ["", "", printed.score, "= _____"] if cells else []
     risks = [text for pair in printed.table for text in pair]
-    assert reader.found["td"] == [*rules, printed.score, "= _____", *risks]
-    assert reader.found["th"] == ["Rule", "Points", "SCORE", "RISK"]
+    assert reader.found["td"] == [*cells, *risks]
+    head = ["Question", "Answer", "Points", ""] if cells else []
+    assert reader.found["th"] == [*head, "SCORE", "RISK"]
     assert [item.strip() for item in reader.found["li"]] == [note.strip() for note in printed.notes]
-    lines = [printed.title.strip(), *([printed.footer] if printed.footer else [])]
+    lines = [printed.title.strip(), printed.asked, *filter(None, [printed.footer])]
     assert reader.found["p"] == lines
     tags = {"p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "li"}
     assert reader.tags <= tags
@@ -103,7 +109,7 @@ def test_markdown_leaves_no_html_and_no_bare_pipe() -> None:
         assert "<" not in text
         for line in text.splitlines():
             if line.startswith("|"):
-                assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) == 3, line
+                assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) in (3, 5), line
 
 
 def test_markdown_does_not_link() -> None:
@@ -125,13 +131,16 @@ _ALLOWED = re.compile(
 _FRAME = re.compile(
     r"% Needs \\usepackage\{array,booktabs(,longtable)?\} in the preamble\."
     r"|% Some names need XeLaTeX or LuaLaTeX, and a font that has their characters\."
-    r"|\\(toprule|midrule|bottomrule|centering|bigskip|endfirsthead|endhead)"
+    r"|\\(toprule|midrule|bottomrule|addlinespace|centering|bigskip|endfirsthead|endhead)"
     r"|\\begin\{table\}\[htbp\]|\\end\{(table|tabular|longtable|center)\}|\\begin\{center\}"
     r"|\\begin\{tabular\}\{cc\}"
-    r"|\\begin\{(tabular|longtable)\}\{>\{\\raggedright\\arraybackslash\}p\{0\.6\\linewidth\}r\}|"
+    r"|\\begin\{(tabular|longtable)\}"
+    r"\{(>\{\\raggedright\\arraybackslash\}p\{0\.3\\linewidth\}){2}rr\}|"
 )
-_START = re.compile(r"\\parbox\{0\.9\\linewidth\}\{\\footnotesize |\\caption\{")
-_END = re.compile(r"( \\\\|\\par|\}\\\\|\})$")
+_START = re.compile(
+    r"\\parbox\{0\.9\\linewidth\}\{\\footnotesize |\\caption\{|\\multicolumn\{3\}\{r\}(?=\{SCORE)"
+)
+_END = re.compile(r"( \\\\\*?|\\par|\}\\\\|\})$")
 
 
 def leaks(latex: str) -> list[str]:
@@ -141,9 +150,11 @@ def leaks(latex: str) -> list[str]:
         if _FRAME.fullmatch(line):
             continue
         rest = _END.sub("", _START.sub("", line)) if not line.startswith("%") else line
-        if line.endswith(r" \\"):
-            left, _, right = rest.partition(" & ")
-            rest = left + right
+        if line.endswith((r" \\", r" \\*")):
+            rest = rest.removesuffix(" &")
+            columns = 2 if r"\multicolumn" in line or rest.count(" & ") == 1 else 4
+            rest = " ".join(rest.split(" & ", columns - 1))
+            rest = re.sub(r"^\{(SCORE(, rounded down)?)\}", r"\1", rest)
         rest = _ALLOWED.sub(" ", rest)
         if re.search(r"[\\{}$&#%_^~`\"|<>\[\]*]|--|''|,,", rest):
             found.append(line)
@@ -157,7 +168,7 @@ def test_latex_leaves_nothing_unescaped(name: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [r"50% & +1 point \\", r"a & b & +1 point \\", r"\input{x} & +1 point \\", r"a_b & 1 \\",
+    [r"50% & a & 1 & \\", r"\input{x} & a & 1 & \\*", r"a_b & 1 \\",
      r"x^2 & 1 \\", r"\caption{a $x$ b}", r"a -- b & 1 \\", r'a "b & 1 \\', "% a comment", "a ~ b"],
 )  # fmt: skip
 def test_the_check_finds_what_leaks(line: str) -> None:
@@ -167,19 +178,19 @@ def test_the_check_finds_what_leaks(line: str) -> None:
 def test_latex_shows_the_contents_of_the_card() -> None:
     card = truths()["binned"].card
     text = to_latex(card)
-    assert r"visits ($-$9: unknown) 3\textendash{}4 & +3 points \\" in text
-    assert r"Größe is west & $-$4 points \\" in text
-    assert r"1.5 $\leq$ lactate $<$ 1.85 & $-$7 points \\" in text
+    assert r"visits ($-$9: unknown) & under 2 & 0 & \underline{\hspace{3em}} \\*" in text
+    assert r" & 3\textendash{}4 & 3 &  \\*" in text
     assert r"$-$16 to 2 & 4.0\% \\" in text
-    assert r"SCORE & = \underline{\hspace{3em}} \\" in text
-    assert text.count("price: missing counts as 5") == 1
+    assert r"\multicolumn{3}{r}{SCORE} & = \underline{\hspace{3em}} \\" in text
+    assert text.count("& not known & ") == 5
     assert r"1,000 rows $\cdot$ prevalence 20.0\%" in text
-    assert len(re.findall(r"& .* \\\\$", text, re.MULTILINE)) == 26 + 1 + 3 + 2
+    answers = sum(len(asked.answers) for asked in contents(card).questions)
+    assert len(re.findall(r"& .* \\\\\*?$", text, re.MULTILINE)) == answers + 1 + 3 + 3
 
 
 def test_a_long_card_spans_several_pages() -> None:
     assert r"\begin{longtable}" in to_latex(truths()["200 rules"].card)
-    assert r"\begin{longtable}" not in to_latex(truths()["binned"].card)
+    assert r"\begin{longtable}" not in to_latex(truths()["conditions"].card)
 
 
 def test_latex_says_which_letters_need_more() -> None:
@@ -224,10 +235,13 @@ def test_what_is_no_card(export: Any) -> None:
 MARKDOWN = r"""
 **Risk score**
 
-| Rule | Points |
-| :--- | ---: |
-| age\|days ≥ 52 | +2 points |
-| **SCORE** | = \_\_\_\_\_ |
+1 question: the points of its answer are the score
+
+| Question | Answer | Points | |
+| :--- | :--- | ---: | ---: |
+| age\|days | under 52 | 0 | \_\_\_\_\_ |
+|  | 52 or more | 2 |  |
+| | | **SCORE** | = \_\_\_\_\_ |
 
 | SCORE | RISK |
 | :---: | :---: |
@@ -238,14 +252,15 @@ LATEX = r"""
 % Needs \usepackage{array,booktabs} in the preamble.
 \begin{table}[htbp]
 \centering
-\caption{Risk score}
-\begin{tabular}{>{\raggedright\arraybackslash}p{0.6\linewidth}r}
+\caption{Risk score. 1 question: the points of its answer are the score.}
+\begin{tabular}{>{\raggedright\arraybackslash}p{0.3\linewidth}>{\raggedright\arraybackslash}p{0.3\linewidth}rr}
 \toprule
-Rule & Points \\
+Question & Answer & Points & \\
 \midrule
-age\textbar{}days $\geq$ 52 & +2 points \\
+age\textbar{}days & under 52 & 0 & \underline{\hspace{3em}} \\*
+ & 52 or more & 2 &  \\
 \midrule
-SCORE & = \underline{\hspace{3em}} \\
+\multicolumn{3}{r}{SCORE} & = \underline{\hspace{3em}} \\
 \bottomrule
 \end{tabular}
 

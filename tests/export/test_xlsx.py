@@ -35,7 +35,7 @@ from tests.export.truth import (
 
 pytest.importorskip("xlsxwriter", reason="XlsxWriter is not installed")
 
-NAMES = ("conditions", "units", "hostile", "no rules", "200 rules", "binned")
+NAMES = ("conditions", "from zero", "units", "hostile", "no rules", "200 rules", "binned")
 HALF = Thresholds.of([0.5])
 MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 #: All sheets, each in a file, UTF-8, with numbers in full and formulas by their results.

@@ -7,6 +7,7 @@ refuses the row (exports then give no score and no risk).
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
@@ -111,6 +112,14 @@ def _conditions() -> Truth:
     return truth_of(_card(rules, readings, score_range=(-2, 20)), rows)
 
 
+def _from_zero() -> Truth:
+    """The same with columns that start from other points, more than their rules need."""
+    truth = _conditions()
+    base = (("age", 7), ("bmi", -4), ("stage", 2), ("code", 30), ("dose", -1), ("smoker", 11))
+    card = replace(truth.card, base=base, score_range=None)
+    return truth_of(card, list(truth.rows))
+
+
 def _units() -> Truth:
     rules = [
         Rule(PerUnit("utilisation", decimals=1, lower=0, upper=1.5), 10),
@@ -172,7 +181,7 @@ def _many_rules() -> Truth:
     rows = [
         {f"column {k}": int(v) for k, v in enumerate(rng.integers(0, 8, 200))} for _ in range(40)
     ]
-    return truth_of(_card(rules, cutoffs=(0, 20)), rows)
+    return truth_of(_card(rules, cutoffs=(0, 20)).start_at_zero(), rows)
 
 
 def _binned() -> Truth:
@@ -229,6 +238,7 @@ def truths() -> dict[str, Truth]:
     """All of them, by name."""
     return {
         "conditions": _conditions(),
+        "from zero": _from_zero(),
         "units": _units(),
         "hostile": _hostile(),
         "no rules": _no_rules(),

@@ -38,7 +38,7 @@ from netbenefit import (
     decision_curve,
     grouped_auroc,
 )
-from netbenefit.cards.text import card_rows, contents, wrap
+from netbenefit.cards.text import contents, wrap
 from netbenefit.plots.base import style_of
 from netbenefit.plots.calibration import CalibrationDisplay
 from netbenefit.plots.card import PointsDisplay, ScorecardDisplay
@@ -319,10 +319,14 @@ def test_the_card_says_what_the_printed_card_says(name: str) -> None:
     card = truths()[name].card
     display = ScorecardDisplay.from_estimator(card)
     words, shown = [text.get_text() for text in display.texts_], contents(card)
-    for rule, points in shown.rules:
-        place = words.index(wrap(rule, 52)[0])
-        lines = wrap(rule, 52)
-        assert words[place : place + len(lines) + 1] == [*lines, points]
+    place = words.index(shown.asked) + 1
+    for k, asked in enumerate(shown.questions):
+        expected = wrap(asked.name, 24)
+        for text, points in asked.answers:
+            expected += [*wrap(text, 34), points]
+        expected += ["+"] * (k > 0)
+        assert words[place : place + len(expected)] == expected
+        place += len(expected)
     start = words.index("SCORE", words.index(shown.score) + 1)
     assert words[start : start + 2] == ["SCORE", "RISK"]
     table = words[start + 2 : start + 2 + 2 * len(shown.table)]
@@ -374,23 +378,26 @@ def test_the_card_fits_into_given_axes() -> None:
 @pytest.mark.parametrize("name", ["conditions", "units", "binned", "200 rules"])
 def test_bars_are_the_points_of_the_printed_card(name: str) -> None:
     card = truths()[name].card
-    display, rows = PointsDisplay.from_estimator(card), card_rows(card)
+    display = PointsDisplay.from_estimator(card)
+    rows = [answer for question in card.questions for answer in question.listed()]
+    names = [question.feature for question in card.questions for _ in question.listed()]
     assert [bar.get_width() for bar in display.bars_] == [row.points for row in rows]
     assert [label.replace("\n", " ") for label in display.labels_] == [row.text for row in rows]
     shown = [label.get_text() for label in display.ax_.get_yticklabels()]
-    assert shown == display.labels_
+    assert shown == [*display.names_, *display.labels_]
+    assert [name.replace("\n", " ") for name in display.names_] == list(dict.fromkeys(names))
     figures = [text.get_text() for text in display.ax_.texts]
     for row, bar, figure in zip(rows, display.bars_, figures, strict=True):
-        sign = "−" if row.points < 0 else "+" if row.points > 0 else ""
-        assert re.fullmatch(rf"\{sign}{abs(row.points)}( per unit)?" if sign else "0", figure)
+        sign = "−" if row.points < 0 else ""
+        assert re.fullmatch(rf"{sign}{abs(row.points)}( per unit)?", figure)
         per_unit = "per unit" in figure
         assert per_unit == (not bar.get_fill() or bar.get_facecolor() == (1, 1, 1, 1))
         assert bool(bar.get_hatch()) == (row.points < 0 and not per_unit)
-    # Bars of one column stand closer together than those of different ones.
+    # Bars of one question stand closer together than those of different ones.
     middles = [bar.get_y() + bar.get_height() / 2 for bar in display.bars_]
     same, apart = [], []
-    for (a, b), (one, other) in zip(pairwise(middles), pairwise(rows), strict=True):
-        (same if one.feature == other.feature else apart).append(b - a)
+    for (a, b), (one, other) in zip(pairwise(middles), pairwise(names), strict=True):
+        (same if one == other else apart).append(b - a)
     if same and name != "units":
         assert max(same) < min(apart)
     assert_apart(display.ax_, [*display.ax_.texts, *display.ax_.get_yticklabels()])
@@ -399,7 +406,7 @@ def test_bars_are_the_points_of_the_printed_card(name: str) -> None:
 def test_points_of_a_card_without_rules() -> None:
     display = PointsDisplay(truths()["no rules"].card).plot()
     assert display.bars_ == []
-    assert display.ax_.texts[0].get_text() == "no rules: every row scores 0"
+    assert display.ax_.texts[0].get_text() == "no questions: every row scores 0"
 
 
 # -- trace -----------------------------------------------------------------------------------------
@@ -524,7 +531,7 @@ def assert_safe(display: Any, folder: Path, words: str, kinds: str = "svg pdf pn
 def test_hostile_cards_are_saved(name: str, tmp_path: Path) -> None:
     warnings.simplefilter("ignore")
     card = truths()[name].card
-    words = contents(card).rules[0][0]
+    words = next((asked.name for asked in contents(card).questions), "no questions")
     for kind in (ScorecardDisplay, PointsDisplay):
         assert_safe(kind(card), tmp_path, words, "svg" if name == "200 rules" else "svg pdf png")
 

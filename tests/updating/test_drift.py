@@ -263,18 +263,18 @@ def test_drift_is_counted_by_hand() -> None:
         assert (a.sum(), b.sum()) == (300, 200)
         index = slow_index(a.tolist(), b.tolist(), (300, 200))
         assert t["psi"][c[name]] == pytest.approx(index)
-    r = {text: i for i, text in enumerate(drift.rules["rule"])}
+    r = {text: i for i, text in enumerate(drift.answers["answer"])}
     old = np.mean([a is not None and a >= 60 for a in then["age"]])
     new = np.mean([a is not None and a >= 60 for a in now["age"]])
-    assert drift.rules["reference"][r["age ≥ 60"]] == pytest.approx(old)
-    assert drift.rules["new"][r["age ≥ 60"]] == pytest.approx(new)
-    assert drift.rules["shift"][r["age ≥ 60"]] == pytest.approx(2 * (new - old))
+    assert drift.answers["reference"][r["age: 60 or more"]] == pytest.approx(old)
+    assert drift.answers["new"][r["age: 60 or more"]] == pytest.approx(new)
+    assert drift.answers["shift"][r["age: 60 or more"]] == pytest.approx(2 * (new - old))
     index = slow_index([300 * (1 - old), 300 * old], [200 * (1 - new), 200 * new], (300, 200))
-    assert drift.rules["psi"][r["age ≥ 60"]] == pytest.approx(index)
-    assert np.isnan(drift.rules["psi"]).sum() == 1  # points per unit have none of their own
+    assert drift.answers["psi"][r["age: 60 or more"]] == pytest.approx(index)
+    assert np.isnan(drift.answers["psi"]).sum() == 1  # points per unit have none of their own
     with pytest.warns(UserWarning, match="column"):
         moved = CARD.score(now).mean() - CARD.score(then).mean()
-    assert drift.rules["shift"].sum() == pytest.approx(moved)
+    assert drift.answers["shift"].sum() == pytest.approx(moved)
     p = drift.prevalence
     assert (p.reference, p.new) == (0.25, 0.5)
     assert p.low is not None
@@ -286,7 +286,7 @@ def test_drift_is_counted_by_hand() -> None:
     assert drift.beyond == pytest.approx(np.mean((score < -1) | (score > 5)))
     assert drift.levels["new"].sum() == 200
     text = str(drift)
-    for words in ("200 rows, against 300", "age ≥ 60", "25.0% then, 50.0% now", "by chance"):
+    for words in ("200 rows, against 300", "age: 60 or more", "25.0% then, 50.0% now", "by chance"):
         assert words in text
 
 
@@ -322,7 +322,7 @@ def test_weights_are_rows(seed: int) -> None:
 
     one = card_drift(CARD, now, then, y=y, sample_weight=w, reference_weight=v)
     two = card_drift(CARD, repeat(now, w), repeat(then, v), y=np.repeat(y, w))
-    for name in ("bins", "levels", "rules"):
+    for name in ("bins", "levels", "answers"):
         for key, column in getattr(one, name).items():
             other = getattr(two, name)[key]
             if key == "psi":  # half a row where a bin is empty: of effective rows, which are fewer
@@ -393,8 +393,13 @@ def test_sources_of_a_derived_column_are_columns() -> None:
     assert drift.columns["missing_reference"].tolist() == [0.25, 0, 0]
     assert drift.columns["unseen"].tolist() == [0.25, 0, 0.25]
     assert drift.columns["unseen_values"].tolist() == ["5", "", "3"]
-    shares = dict(zip(drift.rules["rule"], drift.rules["new"], strict=True))
-    assert shares == {"late ≥ 2": 0.5, "kind = 2": 0.25}
+    shares = dict(zip(drift.answers["answer"], drift.answers["new"], strict=True))
+    assert shares == {
+        "late: under 2": 0.5,
+        "late: 2 or more": 0.5,
+        "kind: 2": 0.25,
+        "kind: any other": 0.75,
+    }
 
 
 # -- parts -----------------------------------------------------------------------------------------

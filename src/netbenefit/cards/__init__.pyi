@@ -4,6 +4,12 @@ from .json import (
     reading_data as reading_data,
     term_data as term_data,
 )
+from .questions import (
+    ANY_OTHER as ANY_OTHER,
+    NOT_KNOWN as NOT_KNOWN,
+    Answer as Answer,
+    Question as Question,
+)
 from .readings import (
     COMBINE as COMBINE,
     Column as Column,
@@ -36,9 +42,11 @@ from .rules import (
     Rule as Rule,
     columns_with_others as columns_with_others,
     is_finite as is_finite,
+    starting_points as starting_points,
     steps_of_levels as steps_of_levels,
 )
 from .scorecard import (
+    Given as Given,
     Scorecard as Scorecard,
     check_card as check_card,
 )
@@ -59,10 +67,10 @@ from .terms import (
     total_of as total_of,
 )
 from .text import (
+    Asked as Asked,
     Contents as Contents,
-    Row as Row,
-    card_rows as card_rows,
     contents as contents,
+    count_text as count_text,
     integer_text as integer_text,
     kept_text as kept_text,
     percent as percent,

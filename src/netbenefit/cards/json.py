@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "netbenefit.scorecard"
 #: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
-#: the others have cut-offs and one risk per level.
-VERSIONS = (1, 2, 3)
+#: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
+#: those before have cut-offs and one risk per level; the fourth has points that columns start from.
+VERSIONS = (1, 2, 3, 4)
 
 _Reader = Callable[[Any, str], Any]
 #: What Python calls ``saw_missing`` has kept its first name in files.
@@ -58,7 +59,7 @@ def dumps(card: Scorecard) -> str:
     """Write a card; floats are written so that they come back as they were."""
     data = {
         "schema": SCHEMA,
-        "version": VERSIONS[-1],
+        "version": 4 if card.base else 3,  # what an older package can read, it may
         "rules": [{**term_data(rule.term), "points": rule.points} for rule in card.rules],
         "risks": card.risks,
         "thresholds": {key: getattr(card.thresholds, key) for key in _THRESHOLD_KEYS},
@@ -67,6 +68,8 @@ def dumps(card: Scorecard) -> str:
         "provenance": None if card.provenance is None else _provenance_data(card.provenance),
         "readings": [reading_data(reading) for reading in card.readings],
     }
+    if card.base:
+        data["base"] = [{"feature": name, "points": points} for name, points in card.base]
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -116,6 +119,8 @@ def loads(text: str) -> dict[str, Any]:
         "provenance": or_null(_provenance),
         "readings": partial(read_list, read=read_reading),
     }
+    if data["version"] > 3:
+        readers["base"] = partial(read_list, read=_start)
     if levels:
         readers["cutoffs"] = partial(read_list, read=read_integer)
     card = read_object(data, "", readers)
@@ -142,6 +147,11 @@ def _step(data: Any, path: str) -> tuple[int, float]:
     if not isinstance(data, list) or len(data) != 2:
         wrong(path, "a list of a score and its risk", data)
     return read_integer(data[0], f"{path}[0]"), read_number(data[1], f"{path}[1]")
+
+
+def _start(data: Any, path: str) -> tuple[str, int]:
+    parts = read_object(data, path, {"feature": read_text, "points": read_integer})
+    return parts["feature"], parts["points"]
 
 
 def _rule(data: Any, path: str) -> Rule:

@@ -528,7 +528,7 @@ class Reading:
             when = join_words(["missing", *codes])
             notes.append(f"{self.feature}: {when} counts as {value_text(self.fill)}")
         elif codes:
-            notes.append(f"{self.feature}: {join_words(codes)} means missing")
+            notes.append(f"{self.feature}: {join_words(codes)} means not known")
         return notes
 
 

@@ -287,6 +287,7 @@ def _check_level_risks(risks: Sequence[float | None], thresholds: Thresholds) ->
 # 4. Each term turns the value into a whole code: 1 or 0 for a condition; for points per unit
 # ``floor(clip(x) * 10**decimals + 0.5)`` in double precision, or, with ``log``, the number of
 # :func:`netbenefit.cards.terms.log_ends` that x reaches.  A term brings factor · code units.
+# 5. A column adds its ``base``, whatever the value.
 # The score is ``floor(units / unit)``, in whole numbers.  The risk is that of the last row of the
 # card's table of risks whose lowest score it reaches.  A row without a score has no risk: where
 # Python raises an error, exports return nothing.
@@ -354,6 +355,39 @@ def check_readings(readings: Any, rules: Sequence[Rule]) -> tuple[Reading, ...]:
     return tuple(by_name.values())
 
 
+def check_base(base: Any, rules: Sequence[Rule]) -> tuple[tuple[str, int], ...]:
+    """Return the points that columns start from: of columns with rules, none twice, none 0."""
+    if isinstance(base, Mapping):
+        base = tuple(base.items())
+    if not isinstance(base, tuple | list):
+        raise InputError(f"base={base!r} must be a list of pairs (column, points).")
+    by_name: dict[str, int] = {}
+    used = {rule.term.feature for rule in rules}
+    for i, pair in enumerate(base):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InputError(f"base[{i}] = {pair!r} must be a pair (column, points).")
+        name, points = pair
+        if not isinstance(name, str) or name not in used:
+            raise InputError(f"base[{i}] is of column {name!r}, which no rule uses. Leave it out.")
+        if name in by_name:
+            raise InputError(f"base[{i}] repeats the base of {name!r}. Add up their points.")
+        by_name[name] = check_integer(points, f"the base of {name!r}")
+        if abs(by_name[name]) > MOST_POINTS * len(rules):
+            raise InputError(f"base {points} of {name!r} is more than all rules can bring.")
+    counted = [rule.term.feature for rule in rules if rule.points and _is_counted(rule.term)]
+    odd = [name for name, points in by_name.items() if points and name in counted]
+    if odd:
+        raise InputError(
+            f"column {odd[0]!r} has points per unit, which count from 0: it takes no base."
+        )
+    return tuple((name, points) for name, points in by_name.items() if points)
+
+
+def _is_counted(term: Term) -> bool:
+    """Whether points are per unit, and not those of no and yes."""
+    return isinstance(term, PerUnit) and not term.binary
+
+
 @dataclass(frozen=True)
 class InputColumn:
     """A raw column."""
@@ -409,6 +443,7 @@ class ColumnLogic:
     terms: tuple[tuple[Term, int], ...]  #: with the units of one step; terms worth 0 left out
     whole: bool = False  #: whether training had whole numbers only
     levels: tuple[Value, ...] = ()  #: that training had, where that is known
+    base: int = 0  #: units that every value brings
 
     @classmethod
     def of(
@@ -418,6 +453,7 @@ class ColumnLogic:
         may_miss: bool,
         terms: Iterable[tuple[Term, int]],
         readings: Mapping[str, Reading],
+        base: int = 0,
     ) -> ColumnLogic:
         """Describe a column with these terms."""
         reading = readings.get(name, Reading(feature=name))
@@ -435,6 +471,7 @@ class ColumnLogic:
             terms=tuple(terms),
             whole=reading.whole,
             levels=reading.levels,
+            base=base,
         )
 
     @property
@@ -448,8 +485,28 @@ class ColumnLogic:
         return [pair for pair in self.terms if pair[0].kind != "any"]
 
     @property
+    def is_counted(self) -> bool:
+        """Whether some points are per unit, and not those of no and yes."""
+        return any(_is_counted(term) for term, _ in self.terms)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether its values are 0 and 1, no and yes."""
+        return not self.is_counted and any(isinstance(term, PerUnit) for term, _ in self.terms)
+
+    def never_sees(self, value: Value) -> bool:
+        """Whether the terms never see a value: it is a special code, or blank text."""
+        special = self.last.special
+        bare = value.strip() if isinstance(value, str) else value
+        return value != self.last.fill and (bare == "" or bare in special or value in special)
+
+    def units_of(self, value: Value | None) -> int:
+        """Return the units that one value brings, as the terms see it (None: missing)."""
+        return self.base + total_of(self.terms, value)
+
+    @property
     def missing_units(self) -> int:
-        """The units that a missing value brings."""
+        """The units that a missing value brings, apart from the base."""
         return sum(factor for term, factor in self.terms if term.kind == "any")
 
     @property
@@ -467,8 +524,14 @@ class CardLogic:
     readings: Readings
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], readings: Sequence[Reading] = ()) -> CardLogic:
+    def of(
+        cls,
+        rules: Sequence[Rule],
+        readings: Sequence[Reading] = (),
+        base: Sequence[tuple[str, int]] = (),
+    ) -> CardLogic:
         """Describe a card with these rules."""
+        bases = dict(base)
         decimals = max((rule.term.decimals for rule in rules), default=0)
         by_column: dict[str, list[Rule]] = {}
         for rule in rules:
@@ -483,8 +546,14 @@ class CardLogic:
                 for rule in own
                 if rule.points
             ]
-            columns.append(ColumnLogic.of(name, kind, "any" in kinds, terms, known.by_name))
+            start = bases.get(name, 0) * 10**decimals
+            columns.append(ColumnLogic.of(name, kind, "any" in kinds, terms, known.by_name, start))
         return cls(tuple(columns), int(10**decimals), known)
+
+    @property
+    def base(self) -> int:
+        """Units that every row gets."""
+        return sum(column.base for column in self.columns)
 
     @cached_property
     def reads(self) -> tuple[InputColumn, ...]:
@@ -526,29 +595,37 @@ class CardLogic:
                 raise missing_error(logic.name, column.missing)
             yield logic, column
 
-    def units_of_row(self, row: Mapping[str, Any]) -> list[tuple[Term, int]]:
-        """Return the units that each term brings for one row of plain values."""
+    def values_of_row(self, row: Mapping[str, Any]) -> list[Value | None]:
+        """Return the value of each column for one row of plain values, as its terms see it."""
         if not all(name in row for name in self.features):
             row = {str(name): value for name, value in row.items()}
             check_present(self.features, list(row))
-        units, total = [], 0
+        values: list[Value | None] = []
         for column in self.columns:
-            value = self.readings.value(column.name, row, column.kind)
-            if value is None and not column.may_miss:
+            values.append(self.readings.value(column.name, row, column.kind))
+            if values[-1] is None and not column.may_miss:
                 raise missing_error(column.name)
-            for term, factor in column.terms:
-                part = factor * term.value_code(value)
-                total += part
-                units.append((term, part))
+        return values
+
+    def units_of_row(self, row: Mapping[str, Any]) -> int:
+        """Return the sum of units of one row of plain values."""
+        values = self.values_of_row(row)
+        total = sum(map(ColumnLogic.units_of, self.columns, values))
         if not -INT64 <= total < INT64:
             raise _too_large(None)
-        return units
+        return total
 
     def units_of_rows(self, data: Mapping[str, Any], n_rows: int) -> IntArray:
         """Return the sum of units of each row, from raw columns by name."""
         total = np.zeros(n_rows, dtype=np.int64)
         bound = 0  # of the units so far, as a Python int: it cannot overflow
-        parts = []
+        parts: list[tuple[NDArray[Any], int]] = []
+        if self.base:
+            bound = abs(self.base)
+            if bound >= INT64:
+                parts.append((np.ones(n_rows, dtype=np.int64), self.base))
+            else:
+                total += np.int64(self.base)
         for logic, column in self.read(data, n_rows):
             for term, factor in logic.terms:
                 codes = term.column_codes(column)
@@ -602,7 +679,7 @@ def _totals(column: ColumnLogic, every: bool = False) -> set[int] | None:
     With ``every``, all of them; None then also means too many.  Codes only change at the
     numbers that terms name and at the ends of steps, so these and their neighbours are tried.
     """
-    terms, read = column.terms, column.last
+    terms, read, base = column.terms, column.last, column.base
     missing = column.may_miss and read.fill is None
     values: list[Any] = []
     for term, factor in terms:
@@ -615,7 +692,7 @@ def _totals(column: ColumnLogic, every: bool = False) -> set[int] | None:
             first, last = (term.value_code(end) for end in (term.lower, term.upper))
             if every and len(terms) == 1:
                 codes = {0, *range(first, last + 1)} if missing else range(first, last + 1)
-                return {factor * code for code in codes}
+                return {base + factor * code for code in codes}
             if every and last - first > _MOST_STEPS:
                 return None
             if every:
@@ -624,8 +701,29 @@ def _totals(column: ColumnLogic, every: bool = False) -> set[int] | None:
         values = [0.0, 1.0]
     else:
         values = samples(values, column.kind)
-    answers = [value for value in values if value not in read.special] or values
-    return {total_of(terms, value) for value in [*answers, *([None] if missing else [])]}
+    answers = [value for value in values if not column.never_sees(value)] or values
+    return {column.units_of(value) for value in [*answers, *([None] if missing else [])]}
+
+
+def starting_points(
+    rules: Sequence[Rule], readings: Sequence[Reading] = ()
+) -> tuple[tuple[str, int], ...]:
+    """Return the points that columns have to start from, so that the least answer is worth 0.
+
+    Points per unit count from 0 anyway: their columns are left as they are.
+
+    >>> rules = [Rule(Condition("age", ">=", 40), -2), Rule(Condition("sex", "==", "male"), 1)]
+    >>> starting_points(rules)
+    (('age', 2),)
+    """
+    logic = CardLogic.of(rules, readings)
+    found = []
+    for column in logic.columns:
+        totals = None if column.is_counted else _totals(column)
+        least = 0 if totals is None else min(totals)
+        if least % logic.unit == 0 and least:
+            found.append((column.name, -least // logic.unit))
+    return tuple(found)
 
 
 def columns_with_others(terms: Iterable[Term]) -> set[str]:

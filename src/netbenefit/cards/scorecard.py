@@ -1,8 +1,8 @@
 """The scorecard: rules with points, and how it turns rows into scores and risks.
 
 1. Each rule turns its raw value into an integer code, in steps of ``10**-d``.
-2. units = Σ points · code · ``10**(D - d)`` with D the largest d of the card; the score is
-   ``units // 10**D``.  No float takes part.
+2. units = Σ base · ``10**D`` + Σ points · code · ``10**(D - d)`` with D the largest d of the card;
+   the score is ``units // 10**D``.  No float takes part.
 3. The risk is that of the last step that the score reaches; the first step holds for all lower
    scores, the last for all higher ones.
 """
@@ -12,29 +12,40 @@ from __future__ import annotations
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from netbenefit.cards import json as _card_json, text as _card_text
+from netbenefit.cards.questions import Question, questions_of
 from netbenefit.cards.readings import Reading, is_one_row, read_columns
 from netbenefit.cards.rules import (
     CardLogic,
     Provenance,
     RiskRow,
     Rule,
+    check_base,
     check_range,
     check_readings,
     check_rules,
     check_steps,
     is_finite,
+    starting_points,
     steps_of_levels,
 )
 from netbenefit.common import FloatArray, InputError, IntArray, check_names, shorten, write_text
 from netbenefit.metrics import Thresholds
+
+
+class Given(NamedTuple):
+    """What one row answers to a question, and what that is worth."""
+
+    question: str
+    answer: str
+    points: int | float
 
 
 @dataclass(frozen=True)
@@ -63,6 +74,9 @@ class Scorecard:
     readings : sequence of Reading
         How raw columns are read before the rules use them; a column without one is read as it
         stands.
+    base : sequence of (str, int)
+        Points that every row gets for a column, beside those of its rules: what a column starts
+        from, so that its least answer is worth 0 (see :meth:`start_at_zero`).
 
     Examples
     --------
@@ -87,6 +101,7 @@ class Scorecard:
     feature_names: tuple[str, ...] = ()
     provenance: Provenance | None = None
     readings: tuple[Reading, ...] = ()
+    base: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.thresholds, Thresholds):
@@ -96,6 +111,7 @@ class Scorecard:
         put = object.__setattr__
         put(self, "rules", check_rules(self.rules))
         put(self, "readings", check_readings(self.readings, self.rules))
+        put(self, "base", check_base(self.base, self.rules))
         names = check_names(self.feature_names) if self.feature_names else self.features
         absent = [name for name in self.features if name not in names]
         if absent:
@@ -144,6 +160,44 @@ class Scorecard:
             readings=tuple(readings),
         )
 
+    # -- where its questions start -----------------------------------------------------------------
+
+    def start_at_zero(self) -> Scorecard:
+        """Return the same card, with every question counted from the answer that is worth least.
+
+        Nobody then has to subtract.  Scores, cut-offs and :attr:`score_range` all move by the same
+        number of points, so that every row keeps its risk.  Points per unit stay as they are.
+
+        Examples
+        --------
+        >>> from netbenefit.cards.terms import Condition
+        >>> card = Scorecard([Rule(Condition("bmi", ">=", 25), -3)], [(-3, 0.1), (0, 0.6)],
+        ...     Thresholds.of([0.5]))
+        >>> new = card.start_at_zero()
+        >>> new.base, new.risks, card.score({"bmi": 30}), new.score({"bmi": 30})
+        ((('bmi', 3),), ((0, 0.1), (3, 0.6)), -3, 0)
+        """
+        return self._with_base(starting_points(self.rules, self.readings))
+
+    def raw(self) -> Scorecard:
+        """Return the same card as its rules alone have it, without :attr:`base`."""
+        return self._with_base(())
+
+    def _with_base(self, base: tuple[tuple[str, int], ...]) -> Scorecard:
+        by = sum(points for _, points in base) - self.shift
+        ends = self.score_range
+        return replace(
+            self,
+            risks=tuple((score + by, risk) for score, risk in self.risks),
+            score_range=None if ends is None else (ends[0] + by, ends[1] + by),
+            base=base,
+        )
+
+    @property
+    def shift(self) -> int:
+        """Points that every row gets: the sum of :attr:`base`."""
+        return sum(points for _, points in self.base)
+
     # -- what it knows ---------------------------------------------------------------------------
 
     @cached_property
@@ -160,6 +214,23 @@ class Scorecard:
     def size(self) -> int:
         """Number of rules whose points are not zero."""
         return sum(rule.points != 0 for rule in self.rules)
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """What has to be asked to fill in the card, with all answers and their points.
+
+        The questions with the largest points come first.  A column whose answers are all worth 0
+        is not asked for.
+
+        Examples
+        --------
+        >>> from netbenefit.cards.terms import Condition
+        >>> rules = [Rule(Condition("age", ">=", 40), 1), Rule(Condition("age", ">=", 60), 2)]
+        >>> card = Scorecard(rules, [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]))
+        >>> [(answer.text, answer.points) for answer in card.questions[0].answers]
+        [('under 40', 0), ('40 to under 60', 1), ('60 or more', 3)]
+        """
+        return questions_of(self._logic)
 
     @cached_property
     def score_limits(self) -> tuple[int, int] | None:
@@ -261,7 +332,7 @@ class Scorecard:
             rule for that column's missing values nor a reading that fills them.
         """
         if isinstance(X, Mapping) and is_one_row(X, self.features):
-            return sum(units for _, units in self._logic.units_of_row(X)) // self._logic.unit
+            return self._logic.units_of_row(X) // self._logic.unit
         data, n_rows = read_columns(X, self.features, self.feature_names)
         return self._logic.units_of_rows(data, n_rows) // self._logic.unit
 
@@ -297,21 +368,37 @@ class Scorecard:
         starts, risks = self._step_arrays
         return risks[np.maximum(np.searchsorted(starts, score, side="right") - 1, 0)]
 
-    def explain(self, row: Mapping[str, Any]) -> list[tuple[Rule, int | float]]:
-        """Return the rules that add or take points for one row, with those points."""
+    def explain(self, row: Mapping[str, Any]) -> list[Given]:
+        """Return the answers of one row to all questions, with their points.
+
+        They add up to the score (rounded down, where points per unit have decimals).
+
+        Examples
+        --------
+        >>> from netbenefit.cards.terms import Condition
+        >>> rules = [Rule(Condition("age", ">=", 40), 1), Rule(Condition("sex", "==", "male"), 2)]
+        >>> card = Scorecard(rules, [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]))
+        >>> for question, answer, points in card.explain({"age": 52, "sex": "female"}):
+        ...     print(question, "|", answer, "|", points)
+        sex | any other | 0
+        age | 40 or more | 1
+        """
         if not (isinstance(row, Mapping) and is_one_row(row, self.features)):
             raise InputError("explain takes one row: a dict of plain values by column name.")
-        unit, by_term = self._logic.unit, dict(self._logic.units_of_row(row))
-        found = [(rule, by_term.get(rule.term, 0)) for rule in self.rules]
-        return [
-            (rule, units / unit if units % unit else units // unit)
-            for rule, units in found
-            if units
-        ]
+        columns, unit = self._logic.columns, self._logic.unit
+        pairs = zip(columns, self._logic.values_of_row(row), strict=True)
+        by_name = {column.name: (column, value) for column, value in pairs}
+        found = []
+        for question in self.questions:
+            column, value = by_name[question.feature]
+            units = column.units_of(value)
+            points = units / unit if units % unit else units // unit
+            found.append(Given(question.feature, question.given(value), points))
+        return found
 
     @cached_property
     def _logic(self) -> CardLogic:
-        return CardLogic.of(self.rules, self.readings)
+        return CardLogic.of(self.rules, self.readings, self.base)
 
     @cached_property
     def _step_arrays(self) -> tuple[IntArray, FloatArray]:

@@ -306,6 +306,11 @@ class PerUnit:
 
     def text(self) -> str:
         """Name the column, how it is rounded and where it is clipped."""
+        counted = self.counted()
+        return f"{self.feature} ({counted})" if counted else self.feature
+
+    def counted(self) -> str:
+        """Say how a value is rounded and where it is clipped; nothing of no and yes."""
         low, high = (None if v is None else value_text(v) for v in (self.lower, self.upper))
         notes = [] if self.binary else ["whole number"]
         if self.decimals:
@@ -316,7 +321,7 @@ class PerUnit:
             notes.append(f"from {low} to {high}")
         elif low or high:
             notes.append(f"at least {low}" if low else f"at most {high}")
-        return f"{self.feature} ({', '.join(notes)})" if notes else self.feature
+        return ", ".join(notes)
 
 
 Term = Condition | PerUnit

@@ -1,4 +1,4 @@
-"""A card in words: rules with points, a SCORE row, SCORE → RISK; drawn as text or as HTML."""
+"""A card in words: questions, a SCORE row, SCORE → RISK; drawn as text or as HTML."""
 
 from __future__ import annotations
 
@@ -6,82 +6,43 @@ import math
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from html import escape
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from netbenefit.cards.readings import Reading, value_text
-from netbenefit.cards.rules import ColumnLogic, Provenance, RiskRow, Rule
-from netbenefit.cards.terms import (
-    LEVELS,
-    Condition,
-    PerUnit,
-    Term,
-    cuts,
-    edges,
-    group_levels,
-    intervals,
-    level_order,
-    total_of,
-)
-from netbenefit.common import LARGEST_EXACT, Value, display_width
+from netbenefit.cards.questions import Answer, is_idle
+from netbenefit.cards.readings import value_text
+from netbenefit.cards.rules import Provenance, RiskRow
+from netbenefit.common import Value, display_width
 from netbenefit.metrics import Thresholds
 
 if TYPE_CHECKING:
     from netbenefit.cards.scorecard import Scorecard
 
 
-# -- the rows of a printed card: what a person would write, with the points that the rules add up to
-# The solver's conditions add up: "age ≥ 40" and "age ≥ 60" both count at age 70.  On paper a reader
-# looks for the one row that fits.  So the conditions of a column are merged, exactly:
-# 1. Thresholds (≥, <, between) are a step function: one row per interval, with its total.
-# 2. Levels (=, ≠, in, not in): one row for all levels of equal total, one for all others.
-# 3. What cannot be merged (per unit, >, ≤) is printed as it is.
-# 4. "Missing" comes last, also where it is worth 0.
-# Rows of one kind never both apply; rows of several kinds add up, as rules do.  The rows, taken as
-# rules, give every value the points that the card gives it.
+def card_notes(card: Scorecard) -> list[str]:
+    """Return how the columns that are asked for are read, one sentence per rule of reading.
 
-
-_STEPS = (">=", "<", "between")
-
-_Pair = tuple[Term, int]
-
-
-class Row(NamedTuple):
-    """One printed row."""
-
-    feature: str
-    term: Term  #: when it applies, exactly
-    points: int
-    text: str  #: the term in words, not cleaned, not escaped
-
-
-def card_rows(card: Scorecard) -> list[Row]:
-    """Return what a card prints: columns by their largest points, the rows of each ascending."""
-    by_column: dict[str, list[Rule]] = {}
-    for rule in card.rules:
-        by_column.setdefault(rule.term.feature, []).append(rule)
-    columns = [_column_rows(by_column[column.name], column) for column in card._logic.columns]
-    columns.sort(key=lambda rows: -max((abs(row.points) for row in rows), default=0))
-    return [row for rows in columns for row in rows]
-
-
-def card_notes(card: Scorecard, rows: Iterable[Row]) -> list[str]:
-    """Return how the columns of some rows are read, one sentence per rule of reading.
-
-    The fills of columns without missing values in training come last, in one sentence.
+    What an answer "not known" says is left out.  The fills of columns without missing values in
+    training come last, in one sentence.
     """
     readings = {reading.feature: reading for reading in card.readings}
+    listed = {question.feature for question in card.questions if question.filled}
     names: dict[str, None] = {}
-    for row in rows:
-        names[row.feature] = None
-        if row.feature in readings:  # the sources have to be read first
-            names |= dict.fromkeys(readings[row.feature].sources)
-    used = [_without_idle_fill(readings[name], readings) for name in names if name in readings]
+    for question in card.questions:
+        names[question.feature] = None
+        if question.feature in readings:  # the sources have to be read first
+            names |= dict.fromkeys(readings[question.feature].sources)
+    used = [
+        replace(readings[name], fill=None)
+        if name in listed or is_idle(readings[name], readings)
+        else readings[name]
+        for name in names
+        if name in readings
+    ]
     unseen = [
         r for r in used if r.fill is not None and not (r.saw_missing or r.special or r.sources)
     ]
@@ -90,112 +51,6 @@ def card_notes(card: Scorecard, rows: Iterable[Row]) -> list[str]:
         fills = [f"{reading.feature} {value_text(cast(Value, reading.fill))}" for reading in unseen]
         notes.append(f"if not known, count as: {', '.join(fills)} (none was missing in training)")
     return notes
-
-
-def _without_idle_fill(reading: Reading, readings: Mapping[str, Reading]) -> Reading:
-    """Drop what a derived column counts as where its sources are never missing."""
-    filled = all(n in readings and readings[n].fill is not None for n in reading.sources)
-    idle = reading.sources and filled and not reading.special
-    return replace(reading, fill=None) if idle else reading
-
-
-# -- one column ------------------------------------------------------------------------------------
-
-
-def _column_rows(rules: Sequence[Rule], column: ColumnLogic) -> list[Row]:
-    worth = [(rule.term, rule.points) for rule in rules if rule.points]
-    pairs: list[_Pair] = [pair for pair in worth if isinstance(pair[0], PerUnit)]
-    conditions = [(term, points) for term, points in worth if isinstance(term, Condition)]
-    beyond = [pair for pair in conditions if pair[0].op in (">", "<=")]
-    beyond.sort(key=lambda pair: (cast(float, pair[0].value), pair[0].op == ">"))
-    pairs += _step_rows([pair for pair in conditions if pair[0].op in _STEPS])
-    pairs += beyond
-    pairs += _level_rows([pair for pair in conditions if pair[0].op in LEVELS], column.levels)
-    for rule in rules:
-        # A filled column is never missing to its rules; its note says what it counts as.
-        if rule.term.kind == "any" and column.last.fill is None and (pairs or rule.points):
-            pairs.append((rule.term, rule.points))
-    # Whether the rules see whole numbers only, filled-in ones and those of sources included.
-    fills = [column.fill, *(one.fill for one in column.inputs)]
-    whole = column.whole and all(fill is None or isinstance(fill, int) for fill in fills)
-    return [Row(column.name, term, points, _text(term, whole)) for term, points in pairs]
-
-
-def _step_rows(pairs: Sequence[tuple[Condition, int]]) -> list[_Pair]:
-    """Merge thresholds into intervals that are worth something."""
-    if not pairs:
-        return []
-    terms = [term for term, _ in pairs]
-    starts = [
-        (edge.value, worth) for edge, worth in intervals(edges(terms), partial(total_of, pairs))
-    ]
-    if len(starts) == 1:  # worth the same everywhere; no condition says "not missing"
-        starts.append((cuts(terms)[0], starts[0][1]))
-    ends = [start for start, _ in starts[1:]] + [math.inf]
-    return [
-        (_interval(terms[0].feature, low, high), worth)
-        for (low, worth), high in zip(starts, ends, strict=True)
-        if worth
-    ]
-
-
-def _interval(feature: str, low: float, high: float) -> Condition:
-    if low == -math.inf:
-        return Condition(feature, "<", high)
-    if high == math.inf:
-        return Condition(feature, ">=", low)
-    return Condition(feature, "between", (low, high))
-
-
-def _level_rows(pairs: Sequence[tuple[Condition, int]], known: Sequence[Value]) -> list[_Pair]:
-    """Merge conditions on levels: levels of equal total together, then all others.
-
-    The levels that training had, ``known``, only give the order.
-    """
-    if len(pairs) < 2:
-        return list(pairs)
-    feature, terms = pairs[0][0].feature, [term for term, _ in pairs]
-    order = level_order(terms, known)
-    groups, others = group_levels(terms, partial(total_of, pairs), order)
-    rows: list[_Pair] = [
-        (_among(feature, levels), worth) for worth, levels in groups.items() if worth
-    ]
-    if others:
-        apart = [level for level in order if total_of(pairs, level) != others]
-        if not apart:  # worth the same everywhere; no condition says "not missing"
-            rows.append((_among(feature, order[:1]), others))
-        rows.append((_among(feature, apart or order[:1], negated=True), others))
-    return rows
-
-
-def _among(feature: str, levels: Sequence[Value], negated: bool = False) -> Condition:
-    if len(levels) == 1:
-        return Condition(feature, "!=" if negated else "==", levels[0])
-    return Condition(feature, "not in" if negated else "in", tuple(levels))
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-
-def _text(term: Term, whole: bool) -> str:
-    """Return when a row applies, in words; intervals of whole numbers as "40–59"."""
-    if not (whole and isinstance(term, Condition) and term.op in _STEPS):
-        return term.text()
-    name, numbers = term.feature, [cast(float, value) for value in term.values]
-    if any(abs(number) > LARGEST_EXACT for number in numbers):
-        return term.text()
-    ends = [math.ceil(number) for number in numbers]
-    if term.op != "between":
-        return Condition(name, term.op, ends[0]).text()
-    first, last = ends[0], ends[1] - 1
-    if first > last:  # no whole number lies within
-        return term.text()
-    low, high = value_text(first), value_text(last)
-    if low == high:
-        return f"{name} = {low}"
-    if name[-1].isdigit():  # "x1 40–59" would read as one number after another
-        return f"{low} ≤ {name} ≤ {high}"
-    return f"{name} {low}{' to ' if first < 0 else '–'}{high}"
 
 
 _BLANK = "_____"
@@ -208,11 +63,19 @@ _JOINERS = "\u200c\u200d"
 _JUNCTIONS = {(True, True): "┼", (True, False): "┴", (False, True): "┬", (False, False): "─"}
 
 
+class Asked(NamedTuple):
+    """One question as it is printed."""
+
+    name: str
+    answers: list[tuple[str, str]]  #: words and points
+
+
 class Contents(NamedTuple):
     """What is printed on a card, cleaned of control characters, not escaped."""
 
     title: str
-    rules: list[tuple[str, str]]
+    asked: str  #: how many questions, and what to do with them
+    questions: list[Asked]
     score: str
     table: list[tuple[str, str]]
     notes: list[str]  #: how columns are read
@@ -222,26 +85,41 @@ class Contents(NamedTuple):
 def contents(card: Scorecard) -> Contents:
     """Put a card into words."""
     outcome = strip_control(card.provenance.outcome or "") if card.provenance else ""
-    rows = card_rows(card)
-    rounded = any(row.term.decimals and row.points for row in rows)
+    rounded = any(
+        unit.term is not None and unit.term.decimals
+        for question in card.questions
+        for unit in question.units
+    )
     return Contents(
         title=f"Risk of {outcome}" if outcome else "Risk score",
-        rules=[(strip_control(row.text), points_text(row.term, row.points)) for row in rows]
-        or [("no rules: every row scores 0", "")],
+        asked=count_text(len(card.questions)),
+        questions=[
+            Asked(
+                strip_control(question.feature),
+                [(strip_control(a.text), points_text(a)) for a in question.listed()],
+            )
+            for question in card.questions
+        ],
         score="SCORE, rounded down" if rounded else "SCORE",
         table=[(scores_text(r), percent(r.risk, card.thresholds)) for r in card.risk_table()],
-        notes=[strip_control(note) for note in card_notes(card, rows)],
+        notes=[strip_control(note) for note in card_notes(card)],
         footer=_footer(card.provenance),
     )
 
 
-def points_text(term: Term, points: int) -> str:
-    """Write what a row is worth."""
-    number = integer_text(points)
-    if isinstance(term, PerUnit) and not term.binary:
-        return f"× {number} per unit"
-    sign = "+" if points > 0 else ""
-    return f"{sign}{number} point{'' if abs(points) == 1 else 's'}"
+def count_text(questions: int) -> str:
+    """Say how many questions a card asks, and what to do with the answers."""
+    if not questions:
+        return "no questions: every row scores 0"
+    if questions == 1:
+        return "1 question: the points of its answer are the score"
+    return f"{questions} questions: add up the points of the answers"
+
+
+def points_text(answer: Answer) -> str:
+    """Write what an answer is worth."""
+    number = integer_text(answer.points)
+    return f"× {number} per unit" if answer.per_unit else number
 
 
 def scores_text(row: RiskRow) -> str:
@@ -340,41 +218,54 @@ def render(card: Scorecard, width: int = 80) -> str:
     """Draw a card in one box, at most ``width`` columns wide where its contents allow.
 
     (1) Find the widths that the two tables need, (2) give the box the larger one, within the page,
-    (3) draw the title, (4) the rules, (5) the score, (6) the risks, in as many blocks as they need,
-    (7) notes and footer below the box.
+    (3) draw the title, (4) the questions, (5) the score, (6) the risks, in as many blocks as they
+    need, (7) notes and footer below the box.
     """
     printed = contents(card)
-    # 1. The rules: label, points, blank to fill in.  The risks: heading and one cell per level.
-    label = max(map(display_width, [*(name for name, _ in printed.rules), printed.score]))
-    points = max(display_width(text) for _, text in printed.rules)
+    all_answers = [pair for asked in printed.questions for pair in asked.answers]
+    # 1. Questions: name, answer, points, blank to fill in.  Risks: heading and one cell per level.
+    name = max(map(display_width, ["question", *(asked.name for asked in printed.questions)]))
+    answer = max(display_width(text) for text in ["answer", *(words for words, _ in all_answers)])
+    points = max(display_width(text) for text in ["points", *(worth for _, worth in all_answers)])
     blank = len(_BLANK) + 2
-    rules_width = label + points + blank + 10
     cell = max(display_width(text) for pair in printed.table for text in pair) + 2
     heading = len("SCORE") + 2
     fitting = max(1, (width - heading - 2) // (cell + 1))
     blocks = -(-len(printed.table) // fitting)
     in_block = -(-len(printed.table) // blocks)
     table_width = heading + 2 + in_block * (cell + 1)
-    # 2. One width for all.
-    narrowest = _NARROWEST + points + blank + 10
-    needed = max(rules_width, table_width, min(width, display_width(printed.title) + 4))
-    total = max(min(needed, width), narrowest, table_width)
-    label = total - points - blank - 10
-    rule_edges = (label + 3, label + points + 6)
+    # 2. One width for all.  Where it is short, names and answers are broken into lines.
+    above = [printed.title, printed.asked]
+    fixed = points + blank + 13
+    needed = max(name + answer + fixed, table_width)
+    needed = max(needed, *(min(width, display_width(text) + 4) for text in above))
+    total = max(min(needed, width), _NARROWEST + fixed, table_width)
+    name = min(name, max(_NARROWEST // 2, total - fixed - answer, (total - fixed) * 2 // 5))
+    answer = total - fixed - name
+    edges = [name + 3, name + answer + 6, total - blank - 4]
     box = _Box(total)
     # 3. Title.
-    for line in wrap(printed.title, total - 4):
+    for line in (line for text in above for line in wrap(text, total - 4)):
         box.row([line], ())
-    # 4. Rules.
-    box.line(rule_edges)
-    for i, (name, text) in enumerate(printed.rules):
-        sign = "+" if i else " "
-        for k, line in enumerate(wrap(name, label)):
-            cells = [line, text, f"{sign} {_BLANK}"] if k == 0 else [line, "", ""]
-            box.row(cells, rule_edges)
+    # 4. Questions.
+    if printed.questions:
+        box.line(edges)
+        box.row(["question", "answer", "points", ""], edges, "<<><")
+    for i, asked in enumerate(printed.questions):
+        box.line(edges)
+        words: list[str] = []
+        worth: list[str] = []
+        for text, own in asked.answers:
+            lines = wrap(text, answer)
+            words += lines
+            worth += [own, *[""] * (len(lines) - 1)]
+        blanks = [f"{'+' if i else ' '} {_BLANK}"]
+        parts = zip_longest(wrap(asked.name, name), words, worth, blanks, fillvalue="")
+        for cells in parts:
+            box.row(cells, edges, "<<><")
     # 5. Score.
-    box.line(rule_edges[1:])
-    box.row([printed.score, f"= {_BLANK}"], rule_edges[1:], "><")
+    box.line(edges[2:])
+    box.row([printed.score, f"= {_BLANK}"], edges[2:], "><")
     # 6. Risks: spare columns go to the first cells.
     spare, extra = divmod(total - table_width, in_block)
     edges = [heading + 1]
@@ -391,8 +282,8 @@ def render(card: Scorecard, width: int = 80) -> str:
     room = max(total, width) - 2
     below = [f"  {line}" for line in wrap(printed.footer, room) if line]
     notes = [wrap(note, room - 2) for note in printed.notes]
-    above = [f"{'    ' if k else '  '}{line}" for note in notes for k, line in enumerate(note)]
-    return "\n".join([*box.lines, *above, *below])
+    hung = [f"{'    ' if k else '  '}{line}" for note in notes for k, line in enumerate(note)]
+    return "\n".join([*box.lines, *hung, *below])
 
 
 class _Box:
@@ -465,20 +356,21 @@ _CELL = "padding:0.3em 0.8em;background:transparent;color:inherit;"
 _LEFT = f"{_CELL}text-align:left;overflow-wrap:anywhere;"
 _RIGHT = f"{_CELL}text-align:right;white-space:nowrap;"
 _CENTRE = f"{_CELL}text-align:center;white-space:nowrap;"
+_NAME = f"{_LEFT}vertical-align:top;font-weight:600;"
+_BLANK_CELL = f"{_RIGHT}vertical-align:top;"
 _TABLE = "border-collapse:collapse;margin:0;color:inherit;background:transparent;font-size:1em;"
 _SMALL = "font-size:0.85em;overflow-wrap:anywhere;"
 _WRAP = "display:flex;flex-wrap:wrap;gap:1.5em;align-items:flex-start;"
 _GAP = "margin-top:0.5em;"
+_PLAIN_ROW = "background:transparent;border:0;"
 _ROW = "background:transparent;border-top:1px solid rgba(128,128,128,0.45);"
 
 
 def render_html(card: Scorecard) -> str:
     """Return the card as a self-contained fragment; every name is escaped."""
     printed = contents(card)
-    rules = "".join(
-        f'<tr style="{_ROW}"><td style="{_LEFT}"><bdi>{_unbroken(name)}</bdi></td>'
-        f'<td style="{_RIGHT}">{escape(points)}</td></tr>'
-        for name, points in printed.rules
+    questions = "".join(
+        _question_html(asked, "+" if i else "") for i, asked in enumerate(printed.questions)
     )
     risks = "".join(map(_risks, side_by_side(printed.table)))
     risks = f'<div style="{_WRAP}">{risks}</div>'
@@ -491,11 +383,14 @@ def render_html(card: Scorecard) -> str:
         '<div class="netbenefit-card" style="display:inline-block;max-width:100%;color:inherit;'
         f'background:transparent;border:{_LINE};border-radius:6px;padding:0.8em 1em;">'
         '<div style="font-weight:bold;margin-bottom:0.5em">'
-        f'<bdi>{escape(printed.title)}</bdi></div><div style="{_WRAP}">'
+        f"<bdi>{escape(printed.title)}</bdi></div>"
+        f'<div style="{_SMALL}margin-bottom:0.5em">{escape(printed.asked)}</div>'
+        f'<div style="{_WRAP}">'
         f'<table style="{_TABLE}"><thead><tr style="background:transparent">'
-        f'<th scope="col" style="{_LEFT}">Rule</th><th scope="col" style="{_RIGHT}">Points</th>'
-        f'</tr></thead><tbody>{rules}</tbody><tfoot><tr style="background:transparent;'
-        f'border-top:2px solid currentColor"><th scope="row" style="{_LEFT}">'
+        f'<th scope="col" style="{_LEFT}">Question</th><th scope="col" style="{_LEFT}">Answer</th>'
+        f'<th scope="col" style="{_RIGHT}">Points</th><td style="{_RIGHT}"></td></tr></thead>'
+        f'<tbody>{questions}</tbody><tfoot><tr style="background:transparent;'
+        f'border-top:2px solid currentColor"><th scope="row" colspan="3" style="{_RIGHT}">'
         f'{escape(printed.score)}</th><td style="{_RIGHT}">=&nbsp;_____</td></tr></tfoot></table>'
         f"{risks}</div>"
         f"{notes}{footer if printed.footer else ''}</div>"
@@ -515,10 +410,16 @@ def _risks(table: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _unbroken(name: str) -> str:
-    """Escape a rule's words, and keep a comparison and its value on one line."""
-    found = re.search(r" ([≥≤<>=≠] \S+)$", name)
-    if found is None:
-        return escape(name)
-    start, end = escape(name[: found.start()]), escape(found[1])
-    return f'{start} <span style="white-space:nowrap">{end}</span>'
+def _question_html(asked: Asked, sign: str) -> str:
+    """All answers to a question; its name and the blank stand beside the first."""
+    rows = len(asked.answers)
+    name = f'<th scope="row" rowspan="{rows}" style="{_NAME}"><bdi>{escape(asked.name)}</bdi></th>'
+    blank = f'<td rowspan="{rows}" style="{_BLANK_CELL}">{sign}&nbsp;_____</td>'
+    parts = []
+    for i, (words, points) in enumerate(asked.answers):
+        parts.append(
+            f'<tr style="{_PLAIN_ROW if i else _ROW}">{"" if i else name}'
+            f'<td style="{_LEFT}"><bdi>{escape(words)}</bdi></td>'
+            f'<td style="{_RIGHT}">{escape(points)}</td>{"" if i else blank}</tr>'
+        )
+    return "".join(parts)

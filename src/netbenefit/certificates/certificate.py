@@ -21,7 +21,7 @@ import numpy as np
 
 from netbenefit._version import __version__
 from netbenefit.binning import FittedBins
-from netbenefit.cards import PerUnit, Scorecard, Term
+from netbenefit.cards import PerUnit, Scorecard, Term, starting_points
 from netbenefit.certificates import statement as read
 from netbenefit.certificates.statement import (
     Answer,
@@ -288,7 +288,15 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
 
 
 def differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterator[str]:
-    """Say where rules, cut-offs and thresholds differ; nothing where they agree."""
+    """Say where rules, cut-offs and thresholds differ; nothing where they agree.
+
+    A certificate is about rules alone.  Where the card's questions start at 0, what is compared is
+    the same card without that shift, and the shift has to be the one that its rules need.
+    """
+    needed = starting_points(card.rules, card.readings)
+    if card.base and card.base != needed:
+        yield f"its columns start from {dict(card.base)}, not from {dict(needed)}"
+    card = card.raw()
     grid = card.thresholds
     if grid.fractions != problem.thresholds:
         yield f"its thresholds are {_show(grid.fractions)}, not {_show(problem.thresholds)}"

@@ -55,7 +55,8 @@ Steps = Sequence[tuple[int, float]]
 
 
 def check_levels(card: Scorecard, answer: Answer, recount: RecountedProblem) -> Iterator[Check]:
-    """Check the cut-offs that a certificate states, and the risks of a card."""
+    """Check the cut-offs that a certificate states, and the risks of a card, in raw scores."""
+    card = card.raw()
     exact = recount.evaluate(answer.points)
     assert exact is not None  # the points are allowed
     if exact.cutoffs != answer.cutoffs:
@@ -365,7 +366,7 @@ def _check_card(card: Scorecard, certificate: Certificate, recount: RecountedPro
     if card.provenance is not None:
         wrong += _wrong_record(card.provenance, certificate, recount)
     scores = recount.scores(certificate.answer.points)
-    reach = min(scores), max(scores)
+    reach = min(scores) + card.shift, max(scores) + card.shift
     if card.score_range is not None and card.score_range != reach:
         wrong.append(f"its scores are from {list(card.score_range)}, those of the rows {reach}")
     text = "; ".join(wrong) or "rules, points, cut-offs, thresholds agree"
@@ -430,7 +431,7 @@ def _check_scores(
     recount: RecountedProblem,
     data: Mapping[str, NDArray[Any]],
 ) -> Check:
-    scores = np.array(recount.scores(certificate.answer.points), dtype=np.int64)
+    scores = np.array(recount.scores(certificate.answer.points), dtype=np.int64) + card.shift
     rows = np.flatnonzero(recount.table.pattern_of_row >= 0)
     try:
         given = np.broadcast_to(card.score(data), recount.table.pattern_of_row.shape)

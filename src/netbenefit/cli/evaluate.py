@@ -183,6 +183,6 @@ def _extra(found: CardEvaluation, drift: Drift | None) -> dict[str, Any]:
             "score_psi": drift.score_psi,
             "score_chance": drift.score_chance,
             "beyond": drift.beyond,
-            **{k: records(getattr(drift, k)) for k in ("columns", "bins", "rules", "levels")},
+            **{k: records(getattr(drift, k)) for k in ("columns", "bins", "answers", "levels")},
         }
     return extra

@@ -41,6 +41,14 @@ def fit(
     ] = None,
     max_per_column: options.MaxPerColumn = None,
     max_points: options.MaxPoints = 10,
+    raw_points: Annotated[
+        bool,
+        typer.Option(
+            "--raw-points",
+            help="Keep the points of single rules, some of them negative; otherwise every question "
+            "counts from the answer that is worth least.",
+        ),
+    ] = False,
     limits: options.LimitOptions,
     penalty: Annotated[
         str,
@@ -93,6 +101,7 @@ def fit(
         max_per_column,
         penalty=terminal.read_penalty(penalty),
         max_points=max_points,
+        start_at_zero=not raw_points,
         max_features=max_features,
         max_questions=max_questions,
         solver=solver.value,

@@ -464,7 +464,7 @@ def recount_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: bo
     engine, survey = found.engine, found.survey
     assert engine is not None  # tables in memory are searched whole
     assert survey is not None
-    card, problem = learned.card, learned.problem
+    card, problem = learned.card.raw(), learned.problem  # in the solver's own scores
     keys = {"nb_score": score_of(card, engine), "nb_event": flag(survey.event)}
     groups = engine.group(
         keys, "counting all rows by score", weight=survey.weight, where=survey.used
@@ -516,7 +516,7 @@ def recount_on_all_rows(learned: Learned, found: TableTraining, *, calibrate: bo
         score_range=(int(score.min()), int(score.max())),
         provenance=provenance,
     )
-    return learned._replace(card=new)
+    return learned._replace(card=new.start_at_zero() if learned.card.base else new)
 
 
 def _risks_by_score(problem: Problem, points: IntArray, how: Blend, scores: IntArray) -> FloatArray:

@@ -128,6 +128,10 @@ class RiskScoreClassifier(CardClassifier):
     calibrate : bool, default=True
         Give each score the risk of its training rows; otherwise each level, the scores between two
         cut-offs, the middle of its interval.
+    start_at_zero : bool, default=True
+        Whether every question of the card counts from the answer that is worth least, so that
+        nobody subtracts; an exact shift of the score.  Otherwise points are those of
+        :attr:`coef_`.
     decimals : mapping, default=None
         ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
@@ -138,7 +142,8 @@ class RiskScoreClassifier(CardClassifier):
     scorecard_ : Scorecard
         The card: prints, scores, saves.
     result_ : SolverResult
-        Objective, bound, status, time and trace, all by the blended masses.
+        Objective, bound, status, time and trace, all by the blended masses.  Its cut-offs and
+        range of scores are those of :attr:`coef_`, before questions are made to start at 0.
     teaching_ : Teaching or None
         The teacher's out-of-fold risks, its name, and notes; None without a teacher.
     monotone_ : dict
@@ -153,7 +158,7 @@ class RiskScoreClassifier(CardClassifier):
     binner_ : Binner
         The fitted binner, if any.
     cutoffs_ : (M,) int64
-        T_1 … T_M.
+        T_1 … T_M, of the card's scores.
     thresholds_ : Thresholds
     classes_ : (2,) array
         Labels; the second one is the event.
@@ -196,6 +201,7 @@ class RiskScoreClassifier(CardClassifier):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "calibrate": ["boolean"],
+        "start_at_zero": ["boolean"],
         "decimals": [Mapping, None],
         "callback": [callable, None],
     }
@@ -222,6 +228,7 @@ class RiskScoreClassifier(CardClassifier):
         n_jobs: int | None = -1,
         verbose: int = 0,
         calibrate: bool = True,
+        start_at_zero: bool = True,
         decimals: Mapping[str, int] | None = None,
         callback: Callback | None = None,
     ) -> None:
@@ -244,6 +251,7 @@ class RiskScoreClassifier(CardClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.calibrate = calibrate
+        self.start_at_zero = start_at_zero
         self.decimals = decimals
         self.callback = callback
 
@@ -439,12 +447,12 @@ class RiskScoreClassifier(CardClassifier):
         """Score of each row, counted from the default decision: (n_rows,) whole numbers.
 
         scikit-learn expects the sign of this function to agree with ``predict``: the score is
-        shifted so that it is positive from the cut-off of a 50% risk upwards.  The card's own score
-        is ``scorecard_.score(X)``.
+        shifted so that it is positive from the cut-off of a 50% risk upwards, whether the card's
+        questions start at 0 or not.  The card's own score is ``scorecard_.score(X)``.
         """
         rows = self._rows(X)
         card = self.scorecard_
-        low, high = self.result_.score_range
+        low, high = (end + card.shift for end in self.result_.score_range)
         score = np.clip(np.asarray(card.score(rows), dtype=np.int64), low, high)
         result: IntArray = score - card.cutoff(0.5) + 1
         return result
@@ -504,7 +512,14 @@ class RiskScoreClassifier(CardClassifier):
         """The card of a solver's answer, and where it comes from."""
         price = problem.penalty, problem.price(result.size, result.questions)
         origin = make_provenance(problem.patterns, result, price, outcome, seed, taught)
-        return assemble_card(problem, result, origin, bins=bins, calibrate=self.calibrate)
+        return assemble_card(
+            problem,
+            result,
+            origin,
+            bins=bins,
+            calibrate=self.calibrate,
+            start_at_zero=self.start_at_zero,
+        )
 
     def _pose(self, training: TrainingData, seed: int) -> tuple[Problem, Taught | None]:
         """The problem of some rows, by the masses that the teacher makes of their outcomes."""

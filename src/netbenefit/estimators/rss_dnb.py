@@ -48,7 +48,7 @@ random_state, n_jobs, verbose, calibrate, decimals, callback
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: checks
         for name, checks in RiskScoreClassifier._parameter_constraints.items()
-        if name not in ("teacher", "prior_strength", "max_questions", "monotone")
+        if name not in ("teacher", "prior_strength", "max_questions", "monotone", "start_at_zero")
     }
 
     def __init__(
@@ -90,6 +90,7 @@ random_state, n_jobs, verbose, calibrate, decimals, callback
             n_jobs=n_jobs,
             verbose=verbose,
             calibrate=calibrate,
+            start_at_zero=False,
             decimals=decimals,
             callback=callback,
         )

@@ -583,15 +583,17 @@ def assemble_card(
     *,
     bins: FittedBins | None = None,
     calibrate: bool = True,
+    start_at_zero: bool = False,
 ) -> Scorecard:
     """Put rules, cut-offs and risks together, and fill in the net benefit.
 
     Columns come from a binner (``bins``), or are used as they are, per unit.  Unless ``calibrate``,
-    a level has the middle of its interval as its risk.
+    a level has the middle of its interval as its risk.  With ``start_at_zero`` every question
+    counts from its least answer; otherwise scores are those of the solver.
     """
     rules, names, readings = rules_of(problem.patterns, result.points, bins)
     levels = fit_levels(problem, result.points, calibrate=calibrate)
-    return Scorecard(
+    card = Scorecard(
         rules=rules,
         risks=levels.risks,
         thresholds=problem.thresholds,
@@ -600,6 +602,7 @@ def assemble_card(
         provenance=replace(provenance, net_benefit=levels.net_benefit),
         readings=readings,
     )
+    return card.start_at_zero() if start_at_zero else card
 
 
 def rules_of(

@@ -7,7 +7,6 @@ connections.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,28 +18,28 @@ from typing import Any, Literal, NamedTuple
 
 from netbenefit._version import __version__
 from netbenefit.cards import (
+    ANY_OTHER,
     LEVELS,
+    NOT_KNOWN,
+    Asked,
     CardLogic,
     ColumnLogic,
     Condition,
     InputColumn,
     PerUnit,
-    Row,
+    Question,
     Scorecard,
     Term,
-    card_rows,
     check_card,
     columns_with_others,
     combined_text,
     contents,
-    cuts,
     integer_text,
     is_finite,
     join_words,
     level_order,
     named,
     percent,
-    points_text,
     side_by_side,
     strip_control,
     value_text,
@@ -131,8 +130,9 @@ def _field_html(place: int, one: Field, labels: FieldLabels) -> str:
     if one.unknown is not None:
         options.append((one.unknown, "unknown"))
     if one.control == "check":
-        box = f'<input type="checkbox" id="f{place}">'
-        inner = f'<label class="tick">{box} <span>{label}</span></label>'
+        box = f'<input type="checkbox" id="f{place}" aria-describedby="f{place}h">'
+        hint = f'<p class="hint" id="f{place}h">{_text(one.hint)}</p>'
+        inner = f'<label class="tick">{box} <span>{label}</span></label>{hint}'
     elif one.control == "choice":
         inner = _choice(place, options, label)
     elif one.control == "select":
@@ -197,15 +197,14 @@ def _name(name: str) -> str:
 
 def _card(card: Scorecard, scaling: str) -> str:
     """Return the card as it is printed for a wall."""
-    printed, rows = contents(card), card_rows(card)
+    printed = contents(card)
     places = {row.risk: place for place, row in enumerate(card._risk_rows)}
-    columns = ["", *(row.feature for row in rows)]
     body = "".join(
-        _row(place, row, starts_column=row.feature != columns[place])
-        for place, row in enumerate(rows)
+        _asked(place, asked, question)
+        for place, (asked, question) in enumerate(
+            zip(printed.questions, card.questions, strict=True)
+        )
     )
-    if not rows:
-        body = '<tr><td colspan="3">no rules: every row scores 0</td></tr>'
     risks = "".join(
         f'<tr role="row" data-level="{places[row.risk]}"><th role="rowheader" scope="row">'
         f'{escape(scores)}</th><td role="cell">{escape(risk)}</td></tr>'
@@ -213,8 +212,12 @@ def _card(card: Scorecard, scaling: str) -> str:
     )
     notes = "".join(f"<li>{_text(note)}</li>" for note in [*printed.notes, scaling] if note)
     # On paper, five levels are side by side, and take two lines.
-    lines = len(rows) + 2 * -(-len(printed.table) // 5) + len(printed.notes)
-    # A long table of risks is below the rules, not beside them.
+    lines = (
+        sum(len(asked.answers) for asked in printed.questions)
+        + 2 * -(-len(printed.table) // 5)
+        + len(printed.notes)
+    )
+    # A long table of risks is below the questions, not beside them.
     long = " long" if len(side_by_side(printed.table)) > 1 else ""
     size = next((name for most, name in _SIZES if lines <= most), "many")
     sheet = asset("export", "calculator-card.html").replace("\n", "")
@@ -222,7 +225,8 @@ def _card(card: Scorecard, scaling: str) -> str:
         size=size,
         long=long,
         title=escape(printed.title),
-        rules=body,
+        count=escape(printed.asked),
+        questions=body,
         score=escape(printed.score),
         risks=risks,
         notes=f'<ul class="notes">{notes}</ul>' if notes else "",
@@ -230,29 +234,26 @@ def _card(card: Scorecard, scaling: str) -> str:
     )
 
 
-def _row(place: int, row: Row, starts_column: bool) -> str:
-    start = ' class="start"' if starts_column else ""
-    sign = "+ " if place else ""
-    return (
-        f'<tr{start}><td dir="ltr" data-row="{place}">{_words(row)}</td>'
-        f"<td>{escape(points_text(row.term, row.points))}</td>"
-        f'<td class="on-paper blank">{sign}<span class="line-out"></span></td></tr>'
-    )
-
-
-def _words(row: Row) -> str:
-    """Escape a row's words; the name of its column keeps its direction to itself."""
-    before, name, after = row.text.partition(row.feature)
-    if not name:
-        return _text(row.text)
-    if re.fullmatch(r" [≥≤<>=≠] \S{1,12}", after):  # a sign and its number stay together
-        return f'{_text(before)}{_name(name)} <span class="keep">{_text(after[1:])}</span>'
-    return f"{_text(before)}{_name(name)}{_text(after)}"
+def _asked(place: int, asked: Asked, question: Question) -> str:
+    """Return a question of the card; its name and the blank stand beside the first answer."""
+    rows, sign = len(asked.answers), "+ " if place else ""
+    name = f'<th scope="rowgroup" rowspan="{rows}">{_name(asked.name)}</th>'
+    blank = f'<td rowspan="{rows}" class="on-paper blank">{sign}<span class="line-out"></span></td>'
+    parts = []
+    first = len(question.units)  # lines that say what a unit is worth are no answers
+    for i, (words, points) in enumerate(asked.answers):
+        data = f' data-question="{place}" data-answer="{i - first}"' if i >= first else ""
+        parts.append(
+            f"<tr{data}>{'' if i else name}<td><bdi data-words>{escape(words)}</bdi></td>"
+            f"<td>{escape(points)}</td>{'' if i else blank}</tr>"
+        )
+    return f"<tbody>{''.join(parts)}</tbody>"
 
 
 #: In this order: rules for wide screens and for paper come last.
 _STYLES = ("fields", "result", "media")
-_MOST_CUTS = 6
+#: Most answers whose points are listed beside a field.
+_MOST_LISTED = 8
 
 
 def to_calculator(
@@ -395,13 +396,15 @@ def _page_data(
             }
             for one in fields
         ],
-        "rows": [
+        "questions": [
             {
-                "step": steps[row.feature],
-                "term": term_data(row.term),
-                "units": str(row.points * (unit // 10**row.term.decimals)),
+                "step": steps[question.feature],
+                "name": strip_control(labels.labels.get(question.feature, question.feature)),
+                # Points per unit never decide which answer applies.
+                "terms": [None if a.term is None else term_data(a.term) for a in question.answers],
+                "counted": bool(question.units),
             }
-            for row in card_rows(card)
+            for question in card.questions
         ],
         "risks": [percent(row.risk, card.thresholds) for row in card._risk_rows],
         # Rows of the printed table: which of these risks, and its first score in words.
@@ -439,28 +442,27 @@ def _hash(text: str) -> str:
 def groups_of(card: Scorecard) -> tuple[Group, ...]:
     """Return the fields of a card, in the order of the printed card."""
     logic = check_card(card)._logic
-    printed = dict.fromkeys(row.feature for row in card_rows(card))
-    order = {name: place for place, name in enumerate(printed)}
+    asked = {question.feature: question for question in card.questions}
+    order = {name: place for place, name in enumerate(asked)}
     columns = sorted(logic.columns, key=lambda column: order.get(column.name, len(order)))
     groups, shown = [], set()
     for column in columns:
         names = [one.name for one in column.inputs if one.name not in shown]
         shown |= set(names)
-        fields = tuple(_field(name, logic) for name in dict.fromkeys(names))
+        fields = tuple(_field(name, logic, asked) for name in dict.fromkeys(names))
         if fields:
-            groups.append(Group(column.name, _note(column), fields))
+            groups.append(Group(column.name, _note(column, asked.get(column.name)), fields))
     return tuple(groups)
 
 
-def _note(column: ColumnLogic) -> str:
+def _note(column: ColumnLogic, question: Question | None) -> str:
     if column.combine is None:
         return ""
-    changes = _changes([term for term, _ in column.terms])
     combined = combined_text(column.combine, (one.name for one in column.inputs))
-    return "; ".join(filter(None, [combined, changes]))
+    return "; ".join(filter(None, [combined, _worths(question)]))
 
 
-def _field(name: str, logic: CardLogic) -> Field:
+def _field(name: str, logic: CardLogic, asked: Mapping[str, Question]) -> Field:
     """Describe the field of one raw column, for all the columns that use it."""
     uses, own = logic.uses(name), logic.own_column(name)
     one = next(one for one in logic.inputs if one.name == name)
@@ -470,13 +472,34 @@ def _field(name: str, logic: CardLogic) -> Field:
     found = Field(
         name, control, unknown=unknown, unseen=one.fill is not None and not one.saw_missing
     )
+    question = asked.get(name) if own is not None else None
     if control == "number":
-        return replace(found, whole=one.whole, hint=_hint(one, terms))
+        return replace(found, whole=one.whole, hint=_hint(one, question))
+    if control == "check":
+        return replace(found, hint=_worths(question))
     if control == "select":
-        return replace(found, options=_options(one, terms))
-    if one.kind == "any":
-        return replace(found, options=(("known", _apart(one.special)),))
-    return replace(found, options=(("yes", 1), ("no", 0)))
+        found = replace(found, options=_options(one, terms))
+    elif one.kind == "any":
+        found = replace(found, options=(("known", _apart(one.special)),))
+    else:
+        found = replace(found, options=(("yes", 1), ("no", 0)))
+    if question is None or own is None:
+        return found
+    options = [(_with_points(text, question, value), value) for text, value in found.options]
+    if unknown is not None:
+        fill = own.last.fill
+        unknown = _with_points(unknown, question, fill)
+    return replace(found, options=tuple(options), unknown=unknown)
+
+
+def _with_points(text: str, question: Question, value: Value | None) -> str:
+    """Add to an answer what it is worth."""
+    answer = question.answer_to(value)
+    return text if answer is None else f"{text} ({_points(answer.points)})"
+
+
+def _points(points: int) -> str:
+    return f"{integer_text(points)} point{'' if abs(points) == 1 else 's'}"
 
 
 def _control(
@@ -512,14 +535,13 @@ def _unknown(one: InputColumn, uses: Iterable[ColumnLogic]) -> str | None:
 
 
 def _options(one: InputColumn, terms: Sequence[Term]) -> tuple[tuple[str, Value], ...]:
-    """List the levels of a column, and "other" where the card can tell what others are worth."""
+    """List the levels of a column, and "any other" where the card knows what others are worth."""
     more = named(terms) if one.levels else level_order(terms, ())
     levels = list(dict.fromkeys([*one.levels, *more]))
     usable = [v for v in levels if v not in one.special and str(v).strip()]
     options = [(value_text(level), level) for level in usable]
     if columns_with_others(terms) or not one.levels:
-        words = "other" if one.kind == "text" else "another number"
-        options.append((words, _apart([*levels, *one.special], text=one.kind == "text")))
+        options.append((ANY_OTHER, _apart([*levels, *one.special], text=one.kind == "text")))
     return tuple(options)
 
 
@@ -529,29 +551,29 @@ def _apart(taken: Sequence[Value], text: bool = False) -> Value:
     return next(value for value in tried if value not in taken)
 
 
-def _hint(one: InputColumn, terms: Sequence[Term]) -> str:
+def _hint(one: InputColumn, question: Question | None) -> str:
     codes = [value_text(code) for code in one.number_codes]
     parts = (
         one.whole and "whole number",
-        _changes(terms),
+        _worths(question),
         codes and f"{join_words(codes)} means not known",
     )
     return "; ".join(part for part in parts if part)
 
 
-def _changes(terms: Sequence[Term]) -> str:
-    """Say where numbers make a difference."""
-    places = cuts(terms)
+def _worths(question: Question | None) -> str:
+    """Say what each answer to a question is worth; of many, only that there are many."""
+    if question is None:
+        return ""
     parts = []
-    if 0 < len(places) <= _MOST_CUTS:
-        *first, last = [value_text(place) for place in places]
-        where = f"{', '.join(first)} and {last}" if first else last
-        parts.append(f"points change at {where}")
-    elif places:
-        ends = f"{value_text(places[0])} and {value_text(places[-1])}"
-        parts.append(f"points change at {len(places)} places between {ends}")
-    parts += [_counted(term) for term in terms if isinstance(term, PerUnit)]
-    return "; ".join(parts)
+    for answer in question.listed():
+        if isinstance(answer.term, PerUnit):
+            parts.append(f"{_counted(answer.term)} → × {integer_text(answer.points)}")
+        elif answer.text != NOT_KNOWN:
+            parts.append(f"{answer.text} → {integer_text(answer.points)}")
+    if len(parts) <= _MOST_LISTED:
+        return f"points: {', '.join(parts)}" if parts else ""
+    return f"{len(parts)} answers with different points: see the card below"
 
 
 def _counted(term: PerUnit) -> str:

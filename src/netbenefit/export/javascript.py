@@ -99,6 +99,7 @@ def _column_data(column: ColumnLogic, place: dict[InputColumn, int]) -> dict[str
         "special": column.special,
         "fill": column.fill,
         "mayMiss": column.may_miss,
+        "base": str(column.base),
         "terms": [[term_data(term), str(factor)] for term, factor in column.terms],
     }
 

@@ -108,16 +108,16 @@ def attributes(
     ``field`` holds its value, ``logs`` name the fields that hold the steps of logarithms, and codes
     beyond ``largest`` are refused, so that sums stay exact.
     """
-    found, terms = [], column.present_terms
+    found, terms, base = [], column.present_terms, column.base
     if column.may_miss:  # sources that are refused have a guard of their own
-        found.append(_attribute(column.missing_units, _simple(field, "isMissing")))
+        found.append(_attribute(base + column.missing_units, _simple(field, "isMissing")))
     if any(isinstance(term, PerUnit) for term, _ in terms):
-        return [*found, _counted(terms, field, logs, largest)]
+        return [*found, _counted(terms, base, field, logs, largest)]
     if not terms:
-        return [*found, _attribute(0, _simple(field, "isNotMissing"))]
+        return [*found, _attribute(base, _simple(field, "isNotMissing"))]
     if column.kind == "text":
-        return found + _level_attributes(terms, field)
-    return found + _number_attributes(terms, field)
+        return found + _level_attributes(terms, base, field)
+    return found + _number_attributes(terms, base, field)
 
 
 def _attribute(units: int, predicate: Element) -> Element:
@@ -141,17 +141,17 @@ def _all_of(predicates: Sequence[Element], operator: str = "and") -> Element:
     return found
 
 
-def _level_attributes(pairs: _Pairs, field: str) -> list[Element]:
+def _level_attributes(pairs: _Pairs, base: int, field: str) -> list[Element]:
     """One attribute for all levels of equal total, one for all others."""
     groups, others = group_levels([term for term, _ in pairs], partial(total_of, pairs))
     found = [
-        _attribute(total, _all_of([_simple(field, "equal", level) for level in levels], "or"))
+        _attribute(base + total, _all_of([_simple(field, "equal", v) for v in levels], "or"))
         for total, levels in groups.items()
     ]
-    return [*found, _attribute(others, _simple(field, "isNotMissing"))]
+    return [*found, _attribute(base + others, _simple(field, "isNotMissing"))]
 
 
-def _number_attributes(pairs: _Pairs, field: str) -> list[Element]:
+def _number_attributes(pairs: _Pairs, base: int, field: str) -> list[Element]:
     """One attribute for each interval of equal total, ascending."""
     pieces = intervals(edges(term for term, _ in pairs), partial(total_of, pairs))
     found = []
@@ -163,14 +163,17 @@ def _number_attributes(pairs: _Pairs, field: str) -> list[Element]:
         if after is not None:
             operator = "lessOrEqual" if after[0].above else "lessThan"
             bounds.append(_simple(field, operator, float(after[0].value)))
-        found.append(_attribute(total, _all_of(bounds or [_simple(field, "isNotMissing")])))
+        bounds = bounds or [_simple(field, "isNotMissing")]
+        found.append(_attribute(base + total, _all_of(bounds)))
     return found
 
 
 # -- points per unit -------------------------------------------------------------------------------
 
 
-def _counted(pairs: _Pairs, field: str, logs: dict[PerUnit, str], largest: float) -> Element:
+def _counted(
+    pairs: _Pairs, base: int, field: str, logs: dict[PerUnit, str], largest: float
+) -> Element:
     """One attribute for all values, worth the value of an expression."""
     predicates = [_simple(field, "isNotMissing")]
     for term, _ in pairs:
@@ -191,7 +194,8 @@ def _counted(pairs: _Pairs, field: str, logs: dict[PerUnit, str], largest: float
                 raise _too_large(term)
     found = Element("Attribute")
     found.append(_all_of(predicates))
-    expression = sum_of([_expression(pair, field, logs) for pair in pairs])
+    parts = [_expression(pair, field, logs) for pair in pairs]
+    expression = sum_of([*parts, *([constant(base)] if base else [])])
     SubElement(found, "ComplexPartialScore").append(expression)
     return found
 
@@ -368,6 +372,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
     characteristics = Element("Characteristics")
     # Codes up to here: all units together are then exact in doubles.
     total = sum(abs(factor) for column in logic.columns for _, factor in column.terms)
+    total += sum(abs(column.base) for column in logic.columns)
     largest = LARGEST_EXACT / max(total, 1)
     read = {one.name: _read(one, fields) for one in logic.inputs}
     for column in logic.columns:

@@ -71,7 +71,7 @@ def to_python(
     if logic.reads:
         columns = "".join(f"        {_input(one)},\n" for one in logic.reads)
         parts.append(asset("export", "read_row.py.txt").replace("        COLUMNS\n", columns))
-    parts.append("    units = 0")
+    parts.append(f"    units = {logic.base}")
     parts += [_column(column) for column in logic.columns]
     parts.append(_result(logic.unit, card._risk_rows, scaling))
     return "\n".join(parts) + "\n"

@@ -315,7 +315,11 @@ class _Writer:
         while any(name.startswith(self.prefix) for name in names):
             self.prefix += "_"  # DuckDB would take our name in place of the table's column
         terms = [pair for column in self.logic.columns for pair in column.terms]
-        most = self.logic.unit + sum(abs(factor) * most_of(term) for term, factor in terms)
+        most = (
+            self.logic.unit
+            + abs(self.logic.base)
+            + sum(abs(factor) * most_of(term) for term, factor in terms)
+        )
         self.kind = "BIGINT" if most < INT64 else "wide"
         self.layers: list[list[tuple[str, str]]] = [[] for _ in range(8)]
         self.requirements: dict[str, Requirement] = {}
@@ -361,7 +365,7 @@ class _Writer:
 
     def _sum(self, units: Sequence[str]) -> str:
         """Add up units; NULL where a value is missing or unusable that has to be there."""
-        total = "\n+ ".join([self.sql.cast("0", self.kind), *units])
+        total = "\n+ ".join([self.sql.cast(str(self.logic.base), self.kind), *units])
         tests = [required.text(value, self.sql) for value, required in self.requirements.items()]
         tests += [f"NOT ({test})" for test in self.refused]
         test = "\n  AND ".join(filter(None, tests))

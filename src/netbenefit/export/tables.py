@@ -9,8 +9,8 @@ from itertools import zip_longest
 from netbenefit.cards import Contents, Scorecard, side_by_side
 from netbenefit.export.scaling import Scaling, scaled_contents
 
-#: More rules than this do not fit on a page: LaTeX's table is then a longtable.
-_MOST_ON_A_PAGE = 35
+#: More answers than this do not fit on a page: LaTeX's table is then a longtable.
+_MOST_ON_A_PAGE = 40
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]|~$^@]|:(?=//)|-(?=-)|(?<=-)-)")
 _WEB = re.compile(r"\b(www)\.", re.IGNORECASE)
@@ -47,6 +47,8 @@ _LATEX = {
     "½": r"$\frac{1}{2}$",
     "\u00a0": "~",
 }
+#: Where to write a number.
+_MARKDOWN_BLANK, _LATEX_BLANK = r"\_\_\_\_\_", r"\underline{\hspace{3em}}"
 #: Characters of which LaTeX joins two into another one.
 _JOINED = "-',"
 
@@ -69,13 +71,19 @@ def to_markdown(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age|days", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
-    >>> print(to_markdown(card).splitlines()[4])
-    | age\|days ≥ 52 | +2 points |
+    >>> print(to_markdown(card).splitlines()[7])
+    |  | 52 or more | 2 |  |
     """
     printed = scaled_contents(card, scaling)
-    lines = [f"**{_markdown(printed.title)}**", "", "| Rule | Points |", "| :--- | ---: |"]
-    lines += [f"| {_markdown(name)} | {_markdown(points)} |" for name, points in printed.rules]
-    lines += [rf"| **{_markdown(printed.score)}** | = \_\_\_\_\_ |", ""]
+    lines = [f"**{_markdown(printed.title)}**", "", _markdown_line(printed.asked), ""]
+    if printed.questions:
+        lines += ["| Question | Answer | Points | |", "| :--- | :--- | ---: | ---: |"]
+    for name, answers in printed.questions:
+        for i, (words, points) in enumerate(answers):
+            first, blank = ("", "") if i else (_markdown(name), _MARKDOWN_BLANK)
+            lines.append(f"| {first} | {_markdown(words)} | {_markdown(points)} | {blank} |")
+    if printed.questions:
+        lines += [f"| | | **{_markdown(printed.score)}** | = {_MARKDOWN_BLANK} |", ""]
     columns = side_by_side(printed.table)
     lines += ["|" + " SCORE | RISK |" * len(columns), "|" + " :---: | :---: |" * len(columns)]
     for row in zip_longest(*columns, fillvalue=("", "")):
@@ -108,15 +116,17 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age_50%", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
-    >>> print(to_latex(card).splitlines()[8])
-    age\_50\% $\geq$ 52 & +2 points \\
+    >>> print(to_latex(card).splitlines()[9])
+    age\_50\% & under 52 & 0 & \underline{\hspace{3em}} \\*
     """
     printed = scaled_contents(card, scaling)
-    rows = [rf"{_latex(name)} & {_latex(points)} \\" for name, points in printed.rules]
-    head = ["\\toprule", r"Rule & Points \\", "\\midrule"]
-    score = ["\\midrule", rf"{_latex(printed.score)} & = \underline{{\hspace{{3em}}}} \\"]
-    columns = r"{>{\raggedright\arraybackslash}p{0.6\linewidth}r}"
-    caption = rf"\caption{{{_latex(printed.title)}}}"
+    rows = _latex_questions(printed)
+    head = ["\\toprule", r"Question & Answer & Points & \\", "\\midrule"]
+    total = rf"\multicolumn{{3}}{{r}}{{{_latex(printed.score)}}} & = {_LATEX_BLANK} \\"
+    score = ["\\midrule", total]
+    wrapped = r">{\raggedright\arraybackslash}p"
+    columns = rf"{{{wrapped}{{0.3\linewidth}}{wrapped}{{0.3\linewidth}}rr}}"
+    caption = rf"\caption{{{_latex(printed.title)}. {_latex(printed.asked).capitalize()}.}}"
     below = _latex_below(printed)
     long = len(rows) > _MOST_ON_A_PAGE
     packages = "array,booktabs,longtable" if long else "array,booktabs"
@@ -133,9 +143,23 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _latex_questions(printed: Contents) -> list[str]:
+    """One row per answer; the rows of a question stay on one page."""
+    rows = []
+    for k, (name, answers) in enumerate(printed.questions):
+        rows += [r"\addlinespace"] if k else []
+        for i, (words, points) in enumerate(answers):
+            first, blank = ("", "") if i else (_latex(name), _LATEX_BLANK)
+            end = r"\\" if i == len(answers) - 1 else r"\\*"
+            rows.append(f"{first} & {_latex(words)} & {_latex(points)} & {blank} {end}")
+    return rows
+
+
 def _all(printed: Contents) -> list[str]:
-    pairs = [text for pair in (*printed.rules, *printed.table) for text in pair]
-    return [printed.title, *pairs, *printed.notes, printed.footer]
+    answers = [pair for asked in printed.questions for pair in asked.answers]
+    pairs = [text for pair in (*answers, *printed.table) for text in pair]
+    names = [asked.name for asked in printed.questions]
+    return [printed.title, *names, *pairs, *printed.notes, printed.footer]
 
 
 def _markdown(text: str) -> str:

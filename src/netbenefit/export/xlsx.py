@@ -231,6 +231,8 @@ def _units(column: ColumnLogic, value: str, constants: Constants) -> list[Column
         found.append((term.text(), formula))
     if not found:  # no points, but a row may have no score because of it
         found.append((f"{column.name}: no points", f'=IF({value}="",{missing},0)'))
+    if column.base:
+        found.append((f"{column.name}: every answer", f"={column.base}"))
     return found
 
 
@@ -389,6 +391,10 @@ def _formats(file: Any, printed: Contents) -> dict[str, Any]:
         "score right": {"bold": True, "top": 1, "align": "right"},
         "wrap": {"text_wrap": True, "valign": "top"},
         "right": {"align": "right", "valign": "top"},
+        "asked": {"bold": True, "text_wrap": True, "valign": "top"},
+        "asked first": {"bold": True, "text_wrap": True, "valign": "top", "top": 4},
+        "wrap first": {"text_wrap": True, "valign": "top", "top": 4},
+        "right first": {"align": "right", "valign": "top", "top": 4},
         "small": {"font_size": 9, "text_wrap": True, "valign": "top"},
         "text": {"num_format": "@"},  # what is entered stays text: 007, 1-2, =1+1
         "enter": {"border": 1, "bg_color": "#FFF9E5"},
@@ -415,26 +421,28 @@ def _put(sheet: Any, row: int, column: int, value: Value | None, look: Any = Non
 
 def _write_card(book: _Book, sheet: Any) -> None:
     printed, looks = book.printed, book.formats
-    sheet.set_column(0, 0, 60)
-    sheet.set_column(1, 1, 18)
+    for column, width in enumerate((44, 36, 14, 10)):
+        sheet.set_column(column, column, width)
     sheet.fit_to_pages(1, 0)
-    empty = ("", "", "", "")
-    lines = [
-        (printed.title, "", "title", ""),
-        empty,
-        ("Rule", "Points", "head", "head right"),
-        *((name, points, "wrap", "right") for name, points in printed.rules),
-        (printed.score, "= _____", "score", "score right"),
-        empty,
-        ("SCORE", "RISK", "head", "head right"),
-        *((scores, risk, "wrap", "right") for scores, risk in printed.table),
-        empty,
-        *((line, "", "small", "") for line in (*printed.notes, printed.footer) if line),
-    ]
-    for row, (left, right, *kinds) in enumerate(lines):
-        for column, (text, kind) in enumerate(zip((left, right), kinds, strict=True)):
-            if text:
-                _put(sheet, row, column, text, looks[kind])
+    lines: list[list[tuple[str, str]]] = [[(printed.title, "title")], [(printed.asked, "")], []]
+    if printed.questions:
+        head = [("Question", "head"), ("Answer", "head"), ("Points", "head right")]
+        lines.append([*head, ("Yours", "head right")])
+    for name, answers in printed.questions:
+        for i, (words, points) in enumerate(answers):
+            parts = [("" if i else name, "asked"), (words, "wrap"), (points, "right")]
+            rule = "" if i else " first"
+            ends = [*parts, ("" if i else "_____", "right")]
+            lines.append([(text, kind + rule) for text, kind in ends])
+    lines.append([("", "score"), ("", "score"), (printed.score, "score right")])
+    lines[-1].append(("= _____", "score right"))
+    lines += [[], [("SCORE", "head"), ("RISK", "head")]]
+    lines += [[(scores, "wrap"), (risk, "wrap")] for scores, risk in printed.table]
+    lines += [[], *([(line, "small")] for line in (*printed.notes, printed.footer) if line)]
+    for row, cells in enumerate(lines):
+        for column, (text, kind) in enumerate(cells):
+            if text or kind:
+                _put(sheet, row, column, text or None, looks.get(kind))
 
 
 def _write_calculator(book: _Book, sheet: Any, entry: Mapping[str, Value | None]) -> None:

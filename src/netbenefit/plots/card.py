@@ -1,17 +1,17 @@
-"""The card itself as a figure: rules, points, SCORE → RISK, in the words of the printed card."""
+"""The card itself as a figure: questions, points, SCORE → RISK, in the printed card's words."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 from netbenefit.cards import (
+    Answer,
+    Asked,
     Contents,
-    PerUnit,
-    Row,
     Scorecard,
-    card_rows,
     contents,
+    count_text,
     integer_text,
     wrap,
 )
@@ -49,11 +49,11 @@ class _CardDisplay(Display):
 
 
 class PointsDisplay(_CardDisplay):
-    """Points of a card's rows as horizontal bars, the rows of one column of the data together.
+    """Points of the answers to a card's questions as horizontal bars, question by question.
 
-    The rows are those of the printed card: where conditions on a column add up, their totals.
-    Points that are taken away are hatched.  A bar that is only an outline is worth its points for
-    every unit of the value, so that its length does not compare with that of the others.
+    The answers are those of the printed card.  Points that are taken away are hatched.  A bar that
+    is only an outline is worth its points for every unit of the value, so that its length does not
+    compare with that of the others.
 
     Parameters
     ----------
@@ -64,7 +64,9 @@ class PointsDisplay(_CardDisplay):
     bars_ : list of matplotlib patch
         From top to bottom, as on the card.
     labels_ : list of str
-        What stands beside each bar.
+        What stands beside each bar: the answer.
+    names_ : list of str
+        What stands above the bars of each question.
 
     Examples
     --------
@@ -73,40 +75,52 @@ class PointsDisplay(_CardDisplay):
     >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))
     >>> display = PointsDisplay.from_estimator(card)
     >>> display.labels_, [int(bar.get_width()) for bar in display.bars_]
-    (['40 ≤ age < 60', 'age ≥ 60'], [1, 3])
+    (['under 40', '40 to under 60', '60 or more'], [0, 1, 3])
     """
 
     _size: ClassVar[tuple[float, float]] = (6.4, 0.95)
 
     def __init__(self, card: Scorecard) -> None:
         super().__init__(card)
-        self.rows = card_rows(self.card)
+        self.questions = self.card.questions
+        self.answers = [answer for one in self.questions for answer in one.listed()]
 
     def _draw(self, ax: Any) -> None:
-        places, end = self._places()
-        self.labels_ = [name_lines(row.text, _WIDTH) for row in self.rows]
+        heads, places, end = self._places()
+        self.labels_ = [name_lines(answer.text, _WIDTH) for answer in self.answers]
+        self.names_ = [name_lines(one.feature, _WIDTH) for one in self.questions]
         self.bars_ = [
-            self._bar(ax, place, row) for place, row in zip(places, self.rows, strict=True)
+            self._bar(ax, place, answer) for place, answer in zip(places, self.answers, strict=True)
         ]
-        ax.set_yticks(places, labels=self.labels_, **PLAIN)
+        ax.set_yticks([*heads, *places], labels=[*self.names_, *self.labels_], **PLAIN)
+        for label in ax.get_yticklabels()[: len(heads)]:
+            label.set_fontweight("bold")
         ax.tick_params(axis="y", length=0)
-        if self.rows:
+        if self.answers:
             ax.axvline(0, color=INK, linewidth=1.0, zorder=4)
         self._frame(ax, end)
 
-    def _places(self) -> tuple[list[float], float]:
-        """Middle of each bar, from the top down, and where the last one ends."""
+    def _places(self) -> tuple[list[float], list[float], float]:
+        """Middle of each name and of each bar, from the top down, and where the last one ends."""
+        heads: list[float] = []
         places: list[float] = []
-        at, before = 0.0, None
-        for row in self.rows:
-            lines = name_lines(row.text, _WIDTH).count("\n")
-            at += (_GAP if before not in (None, row.feature) else 0.0) + 0.5 + 0.3 * lines
-            places.append(at)
-            at, before = at + 0.5 + 0.3 * lines, row.feature
-        return places, at
+        at = 0.0
 
-    def _bar(self, ax: Any, place: float, row: Row) -> Any:
-        per_unit = _is_per_unit(row)
+        def put(found: list[float], text: str) -> None:
+            nonlocal at
+            room = 0.5 + 0.3 * name_lines(text, _WIDTH).count("\n")
+            found.append(at + room)
+            at += 2 * room
+
+        for question in self.questions:
+            at += _GAP if heads else 0.0
+            put(heads, question.feature)
+            for answer in question.listed():
+                put(places, answer.text)
+        return heads, places, at
+
+    def _bar(self, ax: Any, place: float, row: Answer) -> Any:
+        per_unit = row.per_unit
         colour = BLUE if row.points > 0 else ORANGE
         (bar,) = ax.barh(
             [place],
@@ -135,8 +149,8 @@ class PointsDisplay(_CardDisplay):
     def _frame(self, ax: Any, end: float) -> None:
         from matplotlib.ticker import MaxNLocator
 
-        if not self.rows:
-            ax.text(0.5, 0.5, "no rules: every row scores 0", ha="center", transform=ax.transAxes)
+        if not self.answers:
+            ax.text(0.5, 0.5, count_text(0), ha="center", transform=ax.transAxes)
         ax.set_xlim(*self._limits())
         ax.set_ylim(max(end, 1.0), 0.0)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -147,30 +161,25 @@ class PointsDisplay(_CardDisplay):
 
     def _limits(self) -> tuple[float, float]:
         """Ends of the axis, with room for what stands beside the bars."""
-        low = min([0, *(row.points for row in self.rows)])
-        high = max([0, *(row.points for row in self.rows)])
+        low = min([0, *(row.points for row in self.answers)])
+        high = max([0, *(row.points for row in self.answers)])
         if low == high:
             return -1.0, 1.0
-        left = max((_share(row) for row in self.rows if row.points < 0), default=0.0)
-        right = max((_share(row) for row in self.rows if row.points >= 0), default=0.0)
+        left = max((_share(row) for row in self.answers if row.points < 0), default=0.0)
+        right = max((_share(row) for row in self.answers if row.points >= 0), default=0.0)
         whole = (high - low) / (1.0 - left - right)
         return low - left * whole, high + right * whole
 
     def _figure_size(self) -> tuple[float, float]:
         width, height = self._size
-        return width, height + _HEIGHT * max(self._places()[1], 2.0)
+        return width, height + _HEIGHT * max(self._places()[2], 2.0)
 
 
-def _is_per_unit(row: Row) -> bool:
-    return isinstance(row.term, PerUnit) and not row.term.binary
+def _worth(row: Answer) -> str:
+    return f"{integer_text(row.points)}{' per unit' if row.per_unit else ''}"
 
 
-def _worth(row: Row) -> str:
-    sign = "+" if row.points > 0 else ""
-    return f"{sign}{integer_text(row.points)}{' per unit' if _is_per_unit(row) else ''}"
-
-
-def _share(row: Row) -> float:
+def _share(row: Answer) -> float:
     """Rough share of the axis that a bar's label takes, at the figure's usual width."""
     return min(0.04 + 0.022 * len(_worth(row)), 0.3)
 
@@ -180,8 +189,8 @@ _SIZE, _SMALL = 10.0, 8.0
 _LINE, _SMALL_LINE = 13.0, 10.5
 _PAD, _CELL_PAD = 12.0, 5.0
 _BLANK = 44.0  #: room to write a number
-#: Characters per line of a rule, and most characters of a note per point of width.
-_RULE_WIDTH, _NOTE_SHARE = 52, 0.3
+#: Characters per line of a name, an answer and the title; those of a note per point of width.
+_NAME_WIDTH, _ANSWER_WIDTH, _TITLE_WIDTH, _NOTE_SHARE = 24, 34, 52, 0.3
 _NARROWEST, _WIDEST_TABLE = 300.0, 500.0
 #: Behind low and high risks; dark text reads well on both, also without colour.
 _LOW, _HIGH = (0.97, 0.97, 0.97), (0.98, 0.76, 0.55)
@@ -232,7 +241,7 @@ class _Page:
 
 
 class ScorecardDisplay(_CardDisplay):
-    """A card as a figure for paper: rules with points, room to add up, and the risk of each score.
+    """A card as a figure for paper: questions, answers, room to add up, and the risk of each score.
 
     The words are those of the printed card.  A new figure is as large as the card needs, in type
     of 10 points; on given axes everything is scaled to fit.
@@ -252,8 +261,8 @@ class ScorecardDisplay(_CardDisplay):
     >>> rules = [Rule(Condition("age", ">=", 40), 2)]
     >>> card = Scorecard(rules, [(0, 0.1), (1, 0.9)], Thresholds.of([0.5]))
     >>> display = ScorecardDisplay.from_estimator(card)
-    >>> [text.get_text() for text in display.texts_][:3]
-    ['Risk score', 'age ≥ 40', '+2 points']
+    >>> [text.get_text() for text in display.texts_][2:6]
+    ['age', 'under 40', '0', '40 or more']
     """
 
     def _fill(self, figure: Any) -> Any:
@@ -261,7 +270,7 @@ class ScorecardDisplay(_CardDisplay):
         return figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
     def _lay_out(self) -> _Page:
-        return _lay_out(contents(self.card), [row.feature for row in card_rows(self.card)])
+        return _lay_out(contents(self.card))
 
     def _draw(self, ax: Any) -> None:
         from matplotlib.lines import Line2D
@@ -309,28 +318,30 @@ def _scale(ax: Any, page: _Page) -> float:
 # -- layout ----------------------------------------------------------------------------------------
 
 
-def _lay_out(shown: Contents, features: Sequence[str]) -> _Page:
-    """Place title, rules, score, risks (in as many blocks as they need), notes and footer.
-
-    ``features`` are the columns of the rules.
-    """
-    rules = [(wrap(name, _RULE_WIDTH), points) for name, points in shown.rules]
-    starts = {i for i in range(1, len(features)) if features[i] != features[i - 1]}
-    label = max(_width(line) for lines, _ in rules for line in lines)
-    points = max(_width(text) for _, text in rules)
+def _lay_out(shown: Contents) -> _Page:
+    """Place title, questions, score, risks (in as many blocks as they need), notes and footer."""
+    asked = [_wrapped(one) for one in shown.questions]
+    answers = [answer for one in asked for answer in one.answers]
+    name = max((_width(line, weight="bold") for one in asked for line in one.name), default=0.0)
+    label = max((_width(line) for lines, _ in answers for line in lines), default=0.0)
+    points = max((_width(text) for _, text in answers), default=0.0)
     heading = _width("SCORE", weight="bold") + 2 * _CELL_PAD
     cell = max(_width(text, weight="bold") for pair in shown.table for text in pair) + 2 * _CELL_PAD
     in_block = _in_block(len(shown.table), cell, heading)
-    inner = max(label + points + _BLANK + 4 * _CELL_PAD, heading + in_block * cell)
-    title = wrap(shown.title, _RULE_WIDTH)
+    inner = max(name + label + points + _BLANK + 7 * _CELL_PAD, heading + in_block * cell)
+    title = wrap(shown.title, _TITLE_WIDTH)
+    count = wrap(shown.asked, _TITLE_WIDTH)
     inner = max(inner, _NARROWEST, *(_width(line, weight="bold") for line in title))
     page = _Page(inner + 2 * _PAD)
     for line in title:
         page.y += _LINE
         page.words.append(_Word(_PAD, page.y - 3, line, size=_SIZE + 1, weight="bold"))
-    page.y += 4
+    for line in count:
+        page.y += _SMALL_LINE
+        page.words.append(_Word(_PAD, page.y, line, size=_SMALL, colour="#555555"))
+    page.y += 7
     page.rule(1.2)
-    _place_rules(page, rules, starts, shown.score)
+    _place_questions(page, asked, name, shown.score)
     page.y += 12
     for start in range(0, len(shown.table), in_block):
         _place_risks(page, shown.table, start, in_block, heading)
@@ -346,26 +357,38 @@ def _in_block(n: int, cell: float, heading: float) -> int:
     return -(-n // blocks)
 
 
-def _place_rules(
-    page: _Page, rules: Sequence[tuple[list[str], str]], starts: Container[int], score: str
+class _WrappedQuestion(NamedTuple):
+    name: list[str]
+    answers: list[tuple[list[str], str]]
+
+
+def _wrapped(asked: Asked) -> _WrappedQuestion:
+    answers = [(wrap(words, _ANSWER_WIDTH), points) for words, points in asked.answers]
+    return _WrappedQuestion(wrap(asked.name, _NAME_WIDTH), answers)
+
+
+def _place_questions(
+    page: _Page, asked: Sequence[_WrappedQuestion], name: float, score: str
 ) -> None:
-    """One row per rule, with room to write its points down; a line where another column starts."""
-    blank = page.right - _BLANK
-    page.y += 3
-    for i, (lines, points) in enumerate(rules):
-        if i in starts:
-            page.y += 3
+    """Name, answers and points of each question, with room to write the points down."""
+    blank, left = page.right - _BLANK, _PAD + 2 + name + 3 * _CELL_PAD
+    for i, one in enumerate(asked):
+        if i:
             page.rule(0.4, "#C8C8C8")
-            page.y += 3
-        page.y += 1.5
-        first = page.y + _LINE - 3.5
-        for line in lines:
-            page.y += _LINE
-            page.words.append(_Word(_PAD + 2, page.y - 3.5, line))
-        page.words.append(_Word(blank - 2 * _CELL_PAD, first, points, "right"))
-        if points:
-            _place_blank(page, "+" if i else "", blank, first)
-        page.y += 1.5
+        page.y += 3.5
+        top = page.y
+        for k, line in enumerate(one.name):
+            page.words.append(_Word(_PAD + 2, top + (k + 1) * _LINE - 3.5, line, weight="bold"))
+        for lines, points in one.answers:
+            page.y += 0.5
+            page.words += [
+                _Word(left, page.y + (k + 1) * _LINE - 3.5, line) for k, line in enumerate(lines)
+            ]
+            first = page.y + _LINE - 3.5
+            page.words.append(_Word(blank - 2 * _CELL_PAD, first, points, "right"))
+            page.y += len(lines) * _LINE + 0.5
+        page.y = max(page.y, top + len(one.name) * _LINE) + 3
+        _place_blank(page, "+" if i else "", blank, top + _LINE - 3)
     page.y += 3
     page.rule(0.9)
     page.y += 5 + _LINE

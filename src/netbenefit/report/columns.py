@@ -8,18 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.cards import (
-    LEVELS,
+    NOT_KNOWN,
     ColumnLogic,
-    Condition,
     InputColumn,
-    PerUnit,
-    Row,
+    Question,
     Scorecard,
-    card_rows,
     check_card,
-    cuts,
     value_text,
 )
+
+#: Most answers of a question that are listed.
+_MOST_LISTED = 8
 
 
 class ColumnRow(NamedTuple):
@@ -33,22 +32,23 @@ class ColumnRow(NamedTuple):
 
 def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
     """Say what a card does with each of its raw columns, and count what is missing."""
-    printed = card_rows(card)
     logic = check_card(card)._logic
+    asked = {question.feature: question for question in card.questions}
     rows = []
     for one in logic.inputs:
         uses = logic.uses(one.name)
         absent = logic.readings.raw(one.name, columns, one.kind).missing
         missing = 0 if absent is None else int(np.count_nonzero(absent))
         share = missing / max(len(columns[one.name]), 1)
-        rows.append(ColumnRow(one.name, _words(one, uses, printed), missing, share))
+        rows.append(ColumnRow(one.name, _words(one, uses, asked), missing, share))
     return rows
 
 
-def _words(one: InputColumn, uses: Sequence[ColumnLogic], printed: Sequence[Row]) -> str:
+def _words(one: InputColumn, uses: Sequence[ColumnLogic], asked: Mapping[str, Question]) -> str:
     """Say what all uses of a column do with it, nothing twice."""
     parts = [
-        "; ".join(filter(None, [_combined(one, column), _cuts(column, printed)])) for column in uses
+        "; ".join(filter(None, [_combined(one, column), _answers(asked.get(column.name))]))
+        for column in uses
     ]
     if one.special:
         codes = ", ".join(value_text(code) for code in one.special if not isinstance(code, str))
@@ -76,18 +76,12 @@ def _when_missing(column: ColumnLogic) -> str:
     """Say what a use does with a missing value that nothing was filled in for."""
     if column.fill is not None:  # of the combined column: its sources' own are filled in before
         return f"where missing, {column.name} then counts as {value_text(column.fill)}"
-    return f"missing has its own row{f' of {column.name}' if column.combine else ''}"
+    return f"missing is an answer of its own{f' of {column.name}' if column.combine else ''}"
 
 
-def _cuts(column: ColumnLogic, printed: Sequence[Row]) -> str:
-    terms = [row.term for row in printed if row.feature == column.name]
-    conditions = [term for term in terms if isinstance(term, Condition)]
-    places = cuts(term for term in conditions if term.op not in LEVELS)
-    words = ["cut at " + ", ".join(map(value_text, places))] if places else []
-    for term in terms:
-        if isinstance(term, PerUnit):
-            text = term.text().removeprefix(f"{column.name} ").strip("()") or "as it is"
-            words.append("yes or no" if term.binary else text)
-        elif term.op in LEVELS:
-            words.append("by its levels")
-    return ", ".join(dict.fromkeys(words))
+def _answers(question: Question | None) -> str:
+    """List the answers to a question; of many, how many there are."""
+    if question is None:
+        return ""
+    texts = [answer.text for answer in question.listed() if answer.text != NOT_KNOWN]
+    return " / ".join(texts) if len(texts) <= _MOST_LISTED else f"{len(texts)} answers"

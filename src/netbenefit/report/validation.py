@@ -57,7 +57,7 @@ def _answers(
     grid = ", ".join(f"{100 * p:g}%" for p in card.thresholds.given)
     return {
         "5a": f"Evaluated on {data}.",
-        "7": prepared or "The card has no rules.",
+        "7": prepared or "The card asks nothing.",
         "11": (f"Missing here: {', '.join(missing)}. " if missing else "Nothing is missing here. ")
         + "What a missing value counts as stands with each column (item 7).",
         "12b": "Conditions on raw columns with whole points; see the card.",
@@ -70,7 +70,8 @@ def _answers(
         "23a": f"AUNBC {m.aunbc:.4f}, AUROC of risks {m.auroc:.3f}, "
         f"ECE {m.expected_calibration_error:.4f}; intervals by level in the table. Groups of "
         "people are left to the author.",
-        "27a": "A missing value is filled in, has its own row, or is refused, as stated by column.",
+        "27a": "A missing value is filled in, is an answer of its own, or is refused, as stated "
+        "by column.",
         "18f": f"netbenefit {card.provenance.version if card.provenance else __version__}.",
     }
 
@@ -293,7 +294,7 @@ def _beside(
 
 def _columns(rows: Sequence[ColumnRow]) -> str:
     if not rows:
-        return "<p>The card has no rules.</p>"
+        return "<p>The card asks nothing.</p>"
     cells = [[r.name, r.prepared, f"{r.missing:,}", f"{r.share:.1%}"] for r in rows]
     return data_table(["Column", "Prepared", "Missing here", "Share"], cells, "data second")
 

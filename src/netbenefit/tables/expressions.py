@@ -500,11 +500,15 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     factors = [[factor for _, factor in column.terms] for column in logic.columns]
     sums = [one.sums(own) for one, own in zip(codes, factors, strict=True)]
     largest = 2 * sum(max(map(abs, own), default=0) for own in sums)  # parts of sums, too
+    largest += abs(logic.base)
     dtype: IntType = nw.Int16 if largest < 2**15 else nw.Int32 if largest < 2**31 else nw.Int64
     if any(one.units for one in codes):
         dtype = nw.Int64
     parts = [one.total(own, dtype) for one, own in zip(codes, factors, strict=True)]
-    units = in_halves(operator.add, [part for part in parts if part is not None] or [whole(0)])
+    found = [part for part in parts if part is not None]
+    if logic.base or not found:
+        found.append(whole(logic.base, dtype))
+    units = in_halves(operator.add, found)
     score = units if dtype is nw.Int64 else units.cast(nw.Int64)
     if logic.unit > 1:  # rounded down, also where an engine rounds towards zero
         unit = whole(logic.unit)

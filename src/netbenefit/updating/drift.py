@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards import (
+    NOT_KNOWN,
     Column,
+    Condition,
     PerUnit,
+    Question,
     Scorecard,
-    card_rows,
     read_columns,
     strip_control,
     value_text,
@@ -207,8 +209,8 @@ _COLUMN_CELLS: Cells = [
     ("unseen", "unseen", format_percent),
     ("", "unseen_values", _text),
 ]
-_RULE_CELLS: Cells = [
-    ("rule", "rule", str),
+_ANSWER_CELLS: Cells = [
+    ("answer", "answer", str),
     ("points", "points", partial(format_number, decimals=0)),
     ("mean then", "reference", _3),
     ("now", "new", _3),
@@ -216,9 +218,9 @@ _RULE_CELLS: Cells = [
     ("std. diff.", "difference", _2),
     ("moves the score by", "shift", _2),
 ]
-_COLUMNS, _RULES = ([name for _, name, _ in cells] for cells in (_COLUMN_CELLS, _RULE_CELLS))
+_COLUMNS, _ANSWERS = ([name for _, name, _ in cells] for cells in (_COLUMN_CELLS, _ANSWER_CELLS))
 _BINS = ("column", "bin", "reference", "new")
-_WORDS = ("column", "bin", "rule", "unseen_values")
+_WORDS = ("column", "bin", "answer", "unseen_values")
 #: Unseen values that are listed.
 _MOST_SHOWN = 5
 
@@ -236,10 +238,10 @@ class Drift:
         not have, or of numbers beyond the reference's range, and some of them.
     bins : Table
         Counts behind each index: ``column``, ``bin``, ``reference``, ``new``.
-    rules : Table
-        Each row of the printed card: mean of its code then and now (of a condition, how often it
-        holds), its ``psi`` (of conditions: holds or not), the standardised difference, and
-        ``shift``, the points by which it moves the mean score.
+    answers : Table
+        Each answer to each question of the card: how often it applies then and now (of points per
+        unit, the mean number of units), its ``psi`` (applies or not), the standardised difference,
+        and ``shift``, the points by which it moves the mean score.
     levels : Table
         Rows on each level of the card, then and now.
     score_psi, score_chance : float
@@ -253,7 +255,7 @@ class Drift:
 
     columns: Table
     bins: Table
-    rules: Table
+    answers: Table
     levels: Table
     score_psi: float
     score_chance: float
@@ -271,7 +273,7 @@ class Drift:
         lines += [_prevalence_text(self.prevalence), ""]
         if self.columns.n_rows:
             lines += [*table_lines(self.columns, _COLUMN_CELLS), ""]
-            lines += [*table_lines(self.rules, _RULE_CELLS), ""]
+            lines += [*table_lines(self.answers, _ANSWER_CELLS), ""]
         if known:
             index, chance = format_number(self.score_psi, 3), format_number(self.score_chance, 3)
             lines.append(f"score levels: PSI {index}, by chance up to {chance}")
@@ -331,8 +333,8 @@ def card_drift(
     >>> card = Scorecard([Rule(Condition("age", ">=", 60), 2)], [(1, 0.1), (2, 0.6)],
     ...     Thresholds.of([0.5]))
     >>> drift = card_drift(card, {"age": [50, 60, 70, 80]}, {"age": [40, 50, 60, 70]})
-    >>> drift.rules["reference"], drift.rules["new"], drift.columns["unseen"]
-    (array([0.5]), array([0.75]), array([0.25]))
+    >>> drift.answers["answer"].tolist(), drift.answers["new"], drift.columns["unseen"]
+    (['age: under 60', 'age: 60 or more'], array([0.25, 0.75]), array([0.25]))
     """
     new = _read(card, X, y, sample_weight, "y")
     old = None
@@ -358,7 +360,7 @@ def compare_rows(card: Scorecard, new: ScoredRows, old: ScoredRows | None) -> Dr
     return Drift(
         columns=columns,
         bins=bins,
-        rules=_rule_table(card, old, new),
+        answers=_answer_table(card, old, new),
         levels=levels,
         score_psi=index,
         score_chance=chance,
@@ -485,24 +487,47 @@ def _shown(value: Any) -> str:
     return value_text(int(value) if whole else value)
 
 
-def _rule_table(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> Table:
+def _answer_table(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> Table:
     rows = []
-    for row in card_rows(card) if new.seen else ():
-        unit = 10.0**row.term.decimals if isinstance(row.term, PerUnit) else 1.0
-        codes = row.term.column_codes(new.seen[row.feature]).astype(np.float64) / unit
-        now = float(new.weight @ codes / new.weight.sum())
-        then = index = gap = math.nan
-        if old is not None:
-            before = row.term.column_codes(old.seen[row.feature]).astype(np.float64) / unit
-            then = float(old.weight @ before / old.weight.sum())
-            gap = standardised_difference(before, old.weight, codes, new.weight)
-            if not isinstance(row.term, PerUnit):
-                sizes = (old.effective_rows, new.effective_rows)
-                index = stability_index([1 - then, then], [1 - now, now], rows=sizes)
-        shift = row.points * (now - then)
-        cells = (strip_control(row.text), row.points, then, now, index, gap, shift)
-        rows.append(dict(zip(_RULES, cells, strict=True)))
-    return _table(_RULES, rows)
+    for question in card.questions if new.seen else ():
+        name = question.feature
+        now, then = _codes(question, new), None if old is None else _codes(question, old)
+        for place, answer in enumerate(question.listed()):
+            if (
+                question.filled and answer.text == NOT_KNOWN
+            ):  # such rows are with what they count as
+                continue
+            here, mean = now[place], math.nan
+            mean_now = float(new.weight @ here / new.weight.sum())
+            index = gap = math.nan
+            if old is not None and then is not None:
+                before = then[place]
+                mean = float(old.weight @ before / old.weight.sum())
+                gap = standardised_difference(before, old.weight, here, new.weight)
+                if not answer.per_unit:
+                    sizes = (old.effective_rows, new.effective_rows)
+                    index = stability_index([1 - mean, mean], [1 - mean_now, mean_now], rows=sizes)
+            text = strip_control(f"{name}: {answer.text}")
+            shift = answer.points * (mean_now - mean)
+            cells = (text, answer.points, mean, mean_now, index, gap, shift)
+            rows.append(dict(zip(_ANSWERS, cells, strict=True)))
+    return _table(_ANSWERS, rows)
+
+
+def _codes(question: Question, rows: ScoredRows) -> list[FloatArray]:
+    """Whether each answer of a question applies to rows, or how many units count."""
+    column = rows.seen[question.feature]
+    absent = np.zeros(len(column.values), bool) if column.missing is None else column.missing
+    listed, rest = question.listed(), ~absent
+    for answer in listed:
+        if isinstance(answer.term, Condition):
+            rest &= ~answer.term.column_codes(column)
+    codes = []
+    for answer in listed:
+        unit = 10.0**answer.term.decimals if isinstance(answer.term, PerUnit) else 1.0
+        own = rest if answer.term is None else answer.term.column_codes(column)
+        codes.append(own.astype(np.float64) / unit)
+    return codes
 
 
 def _level_table(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> Table:

@@ -149,7 +149,7 @@ def _compared(
 ) -> CardUpdate:
     """Put two cards side by side on the same rows."""
     event, weight, grid = rows.event, rows.weight, new.card.thresholds
-    same = old.card.rules == new.card.rules
+    same = (old.card.rules, old.card.base) == (new.card.rules, new.card.base)
     return CardUpdate(
         old=old.card,
         new=new.card,
@@ -165,16 +165,24 @@ def _compared(
 
 
 def _points(old: Scorecard, new: Scorecard) -> Table:
-    before = {rule.term: rule.points for rule in old.rules}
-    after = {rule.term: rule.points for rule in new.rules}
-    terms = list(dict.fromkeys([*before, *after]))
+    before, after = _points_by_rule(old), _points_by_rule(new)
+    rules = list(dict.fromkeys([*before, *after]))
     return Table(
         {
-            "rule": np.array([strip_control(term.text()) for term in terms], dtype=object),
-            "old": np.array([before.get(term, 0) for term in terms], dtype=np.int64),
-            "new": np.array([after.get(term, 0) for term in terms], dtype=np.int64),
+            "rule": np.array([strip_control(_rule_text(rule)) for rule in rules], dtype=object),
+            "old": np.array([before.get(rule, 0) for rule in rules], dtype=np.int64),
+            "new": np.array([after.get(rule, 0) for rule in rules], dtype=np.int64),
         }
     )
+
+
+def _points_by_rule(card: Scorecard) -> dict[Term | str, int]:
+    """Points of each rule, and what each column starts from, by its name."""
+    return {**{rule.term: rule.points for rule in card.rules}, **dict(card.base)}
+
+
+def _rule_text(rule: Term | str) -> str:
+    return f"{rule}: every answer" if isinstance(rule, str) else rule.text()
 
 
 def _cutoffs(old: Scorecard, new: Scorecard) -> Table:
@@ -486,6 +494,7 @@ def default_estimator(card: Scorecard) -> RiskScoreClassifier:
         thresholds=card.thresholds,
         binner=None if plain and not card.readings else "auto",
         max_points=max(10, most),
+        start_at_zero=card.start_at_zero() == card,
         teacher=None if prior == 0 else "auto",
     )
 

@@ -31,6 +31,12 @@ from netbenefit.estimators.training import (
 from netbenefit.problem import Constraint, SolverResult, floor_scores, level_risks
 from netbenefit.solvers import Callback
 
+#: Parameters of the general estimator that SLIM has no use for.
+_NOT_FOR_SLIM = (
+    *("thresholds", "weights", "teacher", "prior_strength", "max_questions", "solver"),
+    "start_at_zero",
+)
+
 
 class SLIMClassifier(RiskScoreClassifier):
     """Learn a scorecard that makes the fewest errors: SLIM (Ustun and Rudin, 2016).
@@ -102,8 +108,7 @@ class SLIMClassifier(RiskScoreClassifier):
         **{
             name: checks
             for name, checks in RiskScoreClassifier._parameter_constraints.items()
-            if name
-            not in ("thresholds", "weights", "teacher", "prior_strength", "max_questions", "solver")
+            if name not in _NOT_FOR_SLIM
         },
         "point_penalty": [str, Real],
         "max_intercept": [Interval(Integral, 0, 10**9, closed="both")],
@@ -145,6 +150,7 @@ class SLIMClassifier(RiskScoreClassifier):
             n_jobs=n_jobs,
             verbose=verbose,
             calibrate=calibrate,
+            start_at_zero=False,
             decimals=decimals,
             callback=callback,
         )

@@ -147,33 +147,50 @@ function showNeeds(lacking, wrong, refused) {
   if (refused) needs.append(Object.assign(document.createElement("p"), { textContent: refused }));
 }
 
+// Which of the answers to a question applies to a value; -1 where the value itself is counted.
+function answerPlace(question, value) {
+  const place = question.terms.findIndex((term) => term !== null && codeOf(term, value) === 1);
+  return place < 0 && value !== null ? question.terms.indexOf(null) : place;
+}
+
+function answerText(question, index, value) {
+  const place = answerPlace(question, value);
+  if (place < 0 || (question.counted && value !== null)) return plainText(value);
+  return document.querySelector(`[data-question="${index}"][data-answer="${place}"] [data-words]`)
+    .textContent;
+}
+
+function plainText(value) {
+  return value === null ? "not known" : String(value).replace("-", MINUS);
+}
+
 function showRows(row) {
-  const lines = [];
   let sum = 0n;
-  PAGE.rows.forEach(({ step, term, units }, index) => {
-    const brought = BigInt(units) * BigInt(codeOf(term, stepValue(CARD.steps[step], row)));
-    if (brought === 0n) return;
+  const lines = PAGE.questions.map((question, index) => {
+    const step = CARD.steps[question.step];
+    const value = stepValue(step, row);
+    const brought = unitsOfStep(step, value);
     sum += brought;
     const line = document.createElement("tr");
-    const rule = document.createElement("td");
-    rule.dir = "ltr";
-    rule.append(
-      ...[...document.querySelector(`[data-row="${index}"]`).childNodes].map((node) =>
-        node.cloneNode(true),
-      ),
-    );
+    const answer = document.createElement("td");
+    answer.append(isolated(question.name), ": ", isolated(answerText(question, index, value)));
     const points = document.createElement("td");
-    points.textContent = pointsText(brought, true);
-    line.append(rule, points);
-    lines.push(line);
+    points.textContent = pointsText(brought);
+    line.append(answer, points);
+    return line;
   });
   if (!lines.length) {
-    const none = Object.assign(document.createElement("td"), { textContent: "no rule applies" });
+    const none = Object.assign(document.createElement("td"), { textContent: "nothing is asked" });
     none.colSpan = 2;
     lines.push(document.createElement("tr"));
     lines[0].append(none);
   }
   $("fired").replaceChildren(...lines);
+  document.querySelectorAll("[data-answer]").forEach((line) => {
+    const place = PAGE.questions[Number(line.dataset.question)];
+    const value = stepValue(CARD.steps[place.step], row);
+    line.classList.toggle("chosen", answerPlace(place, value) === Number(line.dataset.answer));
+  });
   const whole = wholeScore(sum);
   const rounded = whole * BigInt(CARD.unit) !== sum;
   setText($("sum-name"), rounded ? `Score: ${pointsText(sum)}, rounded down` : "Score");

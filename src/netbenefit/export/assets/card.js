@@ -102,17 +102,25 @@ function reached(ends, x) {
   return low;
 }
 
-// All units of a row, as a BigInt: exact, however many points a unit brings.
+// The units of one column, as a BigInt: exact, however many points a unit brings.
+function unitsOfStep(step, value) {
+  if (value === undefined) return null;
+  let units = BigInt(step.base);
+  for (const [term, factor] of step.terms) {
+    const code = codeOf(term, value);
+    if (code === undefined) return null;
+    units += BigInt(factor) * BigInt(code);
+  }
+  return units;
+}
+
+// All units of a row; null where it can have no score.
 function unitsOf(row) {
   let units = 0n;
   for (const step of CARD.steps) {
-    const value = stepValue(step, row);
-    if (value === undefined) return null;
-    for (const [term, factor] of step.terms) {
-      const code = codeOf(term, value);
-      if (code === undefined) return null;
-      units += BigInt(factor) * BigInt(code);
-    }
+    const own = unitsOfStep(step, stepValue(step, row));
+    if (own === null) return null;
+    units += own;
   }
   return units >= -(2n ** 63n) && units < 2n ** 63n ? units : null;
 }
