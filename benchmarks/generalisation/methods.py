@@ -294,14 +294,12 @@ class Forward(Method):
 class FasterRisk(Method):
     """FasterRisk with its limit on groups of columns: a group is a question.
 
-    It has to be told the number of rules, too: once, twice or three times the number of questions,
-    whichever has the lowest log loss in three folds.
+    It has to be told the number of rules, too: two for each question.
     """
 
     max_questions: int = 5
     max_points: int = 10
-    rules: tuple[int, ...] = (1, 2, 3)  # for each question
-    folds: int = 3
+    rules: int = 2  # for each question
 
     needs = "questions"
 
@@ -318,9 +316,7 @@ class FasterRisk(Method):
             training.questions,
             max_questions=self.max_questions,
             max_points=self.max_points,
-            sizes=[share * self.max_questions for share in self.rules],
-            folds=self.folds,
-            seed=training.seed,
+            rules=self.rules * self.max_questions,
         )
         return _linear(training, model.coef_, _risk_of(model))
 

@@ -109,10 +109,6 @@ class StandIn:
         self.coef_ = np.where(self.asks > QUESTIONS, 1, 0)
         return self
 
-    def predict_proba(self, X: np.ndarray) -> np.ndarray:
-        risk = {2: 0.6, 4: 0.4, 5: 0.5}[self.size]  # 0.4 is nearest to the prevalence
-        return np.column_stack([np.full(len(X), 1 - risk), np.full(len(X), risk)])
-
 
 @pytest.fixture
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
@@ -125,23 +121,18 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
 
 def _faster() -> Any:
     X, y = small_table()
-    y = np.arange(y.size) % 5 < 2
-    limits = {"max_questions": 2, "max_points": 10, "sizes": [2, 4, 6], "folds": 3, "seed": 0}
-    return fit_fasterrisk(X, y, QUESTIONS, **limits)
-
-
-def test_fasterrisk_gets_the_number_of_rules_with_the_lowest_loss(stand_in: type[StandIn]) -> None:
-    assert _faster().size == 4
-    assert stand_in.asked == [2, 2, 2, 4, 4, 4, 5, 5, 5, 4]  # 6 rules are all 5 columns
+    return fit_fasterrisk(X, y, QUESTIONS, max_questions=2, max_points=10, rules=4)
 
 
 def test_numbers_with_which_the_beam_search_fails_are_passed_over(stand_in: type[StandIn]) -> None:
+    assert _faster().size == 4
     stand_in.fails = [4]
-    assert _faster().size == 5
-    stand_in.fails = [2, 4, 5]
-    with pytest.raises(RuntimeError, match="fails with all"):
+    assert _faster().size == 3
+    assert stand_in.asked == [4, 4, 3]
+    stand_in.fails = [2, 3, 4]
+    with pytest.raises(RuntimeError, match="fails with 4 rules and with fewer"):
         _faster()
-    stand_in.fails, stand_in.words = [5], "MemoryError"
+    stand_in.fails, stand_in.words = [4], "MemoryError"
     with pytest.raises(FasterRiskError, match="MemoryError"):
         _faster()
 
@@ -157,9 +148,7 @@ def test_the_real_one_keeps_the_limit() -> None:
     X, y = small_table()
     pairs = QUESTIONS != 1  # a beam that holds a question with one column ends at two rules
     own = QUESTIONS[pairs]
-    model = fit_fasterrisk(
-        X[:, pairs], y, own, max_questions=1, max_points=10, sizes=[1, 2, 3], folds=2, seed=0
-    )
+    model = fit_fasterrisk(X[:, pairs], y, own, max_questions=1, max_points=10, rules=3)
     assert np.unique(own[model.coef_ != 0]).tolist() == [0]
     assert model.size == 2  # both conditions; a third would need another question
 
