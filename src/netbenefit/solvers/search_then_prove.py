@@ -59,7 +59,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
         return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
     steps = []
     if problem.limits.asked.most < min(problem.max_features, len(problem.questions)):
-        steps.append(BoundStep("supports", 0.8))
+        steps.append(BoundStep("supports", 0.4))
     elif problem.max_features <= min(_FEW_FEATURES, free - 1):
         steps.append(BoundStep("supports", 0.2))
     if nearly_separable(integers, incumbent):
@@ -139,8 +139,8 @@ class SearchThenProve:
                     break
                 # With all the time there is, what can come to an end should.
                 endless = np.isinf(run.time_left) and step.share > 0.5
-                # The published objective is rugged: there, bounds fall by fits and starts.  Supports
-                # fall slowly, but come to an end.
+                # The published objective is rugged: there, bounds fall by fits and starts.
+                # Supports fall slowly, but come to an end.
                 blended = problem.patterns.outcomes is not None and step.method != "supports"
                 patience = self.patience if self.patience is not None and blended else np.inf
                 with run.within(1.0 if endless else step.share), run.patient(patience):
