@@ -139,12 +139,12 @@ def test_columns_say_how_they_were_prepared() -> None:
     rows = {row.name: row for row in column_rows(truth.card, columns_of(truth))}
     assert len(rows) == len(column_rows(truth.card, columns_of(truth)))
     assert rows["late30"].prepared == (
-        "added up with late60, late90 as “late”; cut at 1; the largest taken with late90 as "
-        "“worst”; whole number, from −3 to 30; 96, 98 read as missing; missing counts as 0"
+        "added up with late60, late90 as “late”; under 1 / 1 or more; the largest taken with "
+        "late90 as “worst”; whole number, from −3 to 30; 96, 98 read as missing; missing counts as 0"
     )
     assert rows["late60"].prepared == (
-        "added up with late30, late90 as “late”; cut at 1; 96, 98 read as missing; where missing, "
-        "late then counts as 0"
+        "added up with late30, late90 as “late”; under 1 / 1 or more; 96, 98 read as missing; "
+        "where missing, late then counts as 0"
     )
     assert rows["late90"].prepared.endswith(
         "where missing, late then counts as 0; where missing, worst then counts as 1"
@@ -163,7 +163,7 @@ def test_numbers_that_came_as_text_are_reported() -> None:
     assert card.score(columns).tolist() == [0, 1, 0, 1, 0]
     (row,) = column_rows(card, columns)
     assert (row.name, row.missing, row.share) == ("age", 2, 0.4)
-    assert row.prepared.startswith("cut at 52; ")
+    assert row.prepared.startswith("under 52 / 52 or more; ")
     assert row.prepared.endswith("missing counts as 50")
     assert "age" in validation_page(card, columns, events(5))
 
