@@ -81,6 +81,7 @@ def cards(draw):
             objective=some | st.floats(-1, 1),
             bound=some,
             penalty=some,
+            rule_penalty=some,
             solver=st.none() | texts,
             random_state=st.none() | st.integers(0, 2**32),
             outcome=st.none() | texts,

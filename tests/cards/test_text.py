@@ -246,7 +246,7 @@ def test_neighbours_of_equal_risk_are_one_row():
         ({"teacher": "boosting"}, "taught by boosting"),
         (
             {"teacher": "boosting", "share_kept": 0.9899, "share_bound": 0.99501},
-            "taught by boosting · keeps 98.9% of its net benefit (no card with as few rules keeps "
+            "taught by boosting · keeps 98.9% of its net benefit (no card of its size keeps "
             "more than 99.6%)",
         ),
         (
@@ -255,8 +255,7 @@ def test_neighbours_of_equal_risk_are_one_row():
         ),
         (
             {"teacher": "boosting", "share_kept": 0.99, "share_bound": 0.99},
-            "taught by boosting · keeps 99.0% of its net benefit (no card with as few rules keeps "
-            "more)",
+            "taught by boosting · keeps 99.0% of its net benefit (no card of its size keeps more)",
         ),
         ({}, ""),
     ],

@@ -21,6 +21,7 @@ from netbenefit.cards.text import (
     contents,
     kept_text,
     percent,
+    price_text,
     scores_text,
     share_text,
     side_by_side,
@@ -78,7 +79,17 @@ def test_points_and_scores():
 def test_the_share_that_a_card_keeps_is_rounded_down_and_its_bound_up():
     assert share_text(0.98957) == "98.9%"
     assert kept_text(Provenance(version="0", share_kept=0.98957, share_bound=0.9951)) == (
-        "keeps 98.9% of its net benefit (no card with as few rules keeps more than 99.6%)"
+        "keeps 98.9% of its net benefit (no card of its size keeps more than 99.6%)"
+    )
+
+
+def test_prices_in_words():
+    assert (
+        price_text(Provenance(version="0")) == price_text(Provenance(version="0", penalty=0)) == ""
+    )
+    assert price_text(Provenance(version="0", penalty=0.01)) == "0.01 per rule"
+    assert price_text(Provenance(version="0", penalty=0.01, rule_penalty=0.0025)) == (
+        "0.01 per question and 0.0025 per further rule"
     )
 
 

@@ -75,6 +75,7 @@ from .text import (
     kept_text as kept_text,
     percent as percent,
     points_text as points_text,
+    price_text as price_text,
     render as render,
     scores_text as scores_text,
     share_text as share_text,

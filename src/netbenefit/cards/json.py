@@ -52,7 +52,14 @@ _READING_KEYS = tuple(
 _THRESHOLD_KEYS = ("values", "weights", "end", "zero_asked")
 _PROVENANCE_KEYS = tuple(field.name for field in fields(Provenance))
 #: Written only where they are known, so that other files stay as they are.
-_LATER_KEYS = ("updated", "teacher", "teacher_net_benefit", "share_kept", "share_bound")
+_LATER_KEYS = (
+    "updated",
+    "teacher",
+    "teacher_net_benefit",
+    "share_kept",
+    "share_bound",
+    "rule_penalty",
+)
 
 
 def dumps(card: Scorecard) -> str:

@@ -74,10 +74,12 @@ class Provenance:
     n_rows, n_events, n_patterns, prevalence : int or float
         Mass of the training rows and of those with the event (floats where rows were weighted),
         number of distinct rows, share of events.
-    objective, bound, penalty, prior_strength : float
-        What the card reaches of what was maximised, the most that any card could reach, the
-        penalty per feature, and the rows of belief in the teacher (0: the published objective;
-        may be infinite).
+    objective, bound, prior_strength : float
+        What the card reaches of what was maximised, the most that any card could reach, and the
+        rows of belief in the teacher (0: the published objective; may be infinite).
+    penalty, rule_penalty : float
+        Price of a question, and of each further rule on it; the second is None where each rule
+        costs the first.
     net_benefit : float
         Weighted net benefit of the card's own cut-offs on its training rows.
     teacher : str
@@ -86,7 +88,7 @@ class Provenance:
         The teacher's own net benefit: out-of-fold, on outcomes.
     share_kept, share_bound : float
         The share of the teacher's net benefit that the card keeps, and the most that any card with
-        as few rules can keep.
+        as few questions and rules can keep.
     solver, status, seconds, random_state : str, str, float, int
         What searched, how it ended, how long it took, and its seed.
     outcome : str
@@ -116,6 +118,7 @@ class Provenance:
     teacher_net_benefit: float | None = None
     share_kept: float | None = None
     share_bound: float | None = None
+    rule_penalty: float | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):

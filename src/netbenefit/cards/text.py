@@ -191,6 +191,16 @@ def _footer(provenance: Provenance | None) -> str:
     return " · ".join(parts)
 
 
+def price_text(provenance: Provenance) -> str:
+    """Say what was paid for rules, or for questions and further rules; empty if nothing was."""
+    if not provenance.penalty:
+        return ""
+    if provenance.rule_penalty is None:
+        return f"{provenance.penalty:.4g} per rule"
+    further = f"{provenance.rule_penalty:.4g} per further rule"
+    return f"{provenance.penalty:.4g} per question and {further}"
+
+
 def kept_text(provenance: Provenance) -> str:
     """Say how much of its teacher's net benefit a card keeps; a bound of 100% or more is left out.
 
@@ -202,8 +212,8 @@ def kept_text(provenance: Provenance) -> str:
     if bound is None or (bound >= 1.0 and bound > kept):
         return text
     if bound <= kept:
-        return f"{text} (no card with as few rules keeps more)"
-    return f"{text} (no card with as few rules keeps more than {math.ceil(1000 * bound) / 10:.1f}%)"
+        return f"{text} (no card of its size keeps more)"
+    return f"{text} (no card of its size keeps more than {math.ceil(1000 * bound) / 10:.1f}%)"
 
 
 def share_text(share: float) -> str:

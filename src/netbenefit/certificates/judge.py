@@ -392,6 +392,7 @@ def _wrong_record(
         "n_patterns": statement.data.patterns,
         "objective": float(answer.objective),
         "penalty": float(statement.penalty),
+        "rule_penalty": float(statement.rule_penalty),
         "prior_strength": strength,
         "teacher": None if lesson is None else lesson.name,
         "teacher_net_benefit": None if lesson is None else lesson.net_benefit,

@@ -510,8 +510,16 @@ class RiskScoreClassifier(CardClassifier):
         bins: FittedBins | None,
     ) -> Scorecard:
         """The card of a solver's answer, and where it comes from."""
-        price = problem.penalty, problem.price(result.size, result.questions)
-        origin = make_provenance(problem.patterns, result, price, outcome, seed, taught)
+        origin = make_provenance(
+            problem.patterns,
+            result,
+            problem.penalty,
+            outcome,
+            seed,
+            taught,
+            rule_penalty=problem.rule_penalty if problem.questions.grouped else None,
+            price=problem.price(result.size, result.questions),
+        )
         return assemble_card(
             problem,
             result,

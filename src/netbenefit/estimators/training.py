@@ -475,16 +475,20 @@ def check_small_weights(table: PatternTable, why: str, otherwise: str) -> None:
 def make_provenance(
     table: PatternTable,
     result: SolverResult,
-    price: tuple[Fraction | float, Fraction | float],
+    penalty: Fraction | float,
     outcome: str,
     seed: int | None,
     taught: Taught | None = None,
+    *,
+    rule_penalty: Fraction | float | None = None,
+    price: Fraction | float = 0,
 ) -> Provenance:
     """Write down where a card comes from.
 
-    ``price`` is that of a question, and that of all questions and rules of the card.  Of the
-    teacher's net benefit on the masses, the card keeps its own share; a card with as few questions
-    and rules keeps at most that of the bound, to which their price is added again.
+    A question costs ``penalty``, each further rule ``rule_penalty`` (None: each rule costs the
+    penalty), and all of the card's questions and rules ``price``.  Of the teacher's net benefit on
+    the masses, the card keeps its own share; a card with as few questions and rules keeps at most
+    that of the bound, to which their price is added again.
     """
     origin = Provenance(
         version=__version__,
@@ -494,7 +498,8 @@ def make_provenance(
         prevalence=table.prevalence,
         objective=result.objective,
         bound=result.bound,
-        penalty=float(price[0]),
+        penalty=float(penalty),
+        rule_penalty=None if rule_penalty is None else float(rule_penalty),
         prior_strength=0.0,
         solver=result.solver,
         status=result.status,
@@ -505,7 +510,7 @@ def make_provenance(
     if taught is None:
         return origin
     whole, strength = taught.blended_benefit, taught.blend.strength
-    bound = None if result.bound is None else result.bound + float(price[1])
+    bound = None if result.bound is None else result.bound + float(price)
     return replace(
         origin,
         prior_strength=math.inf if strength is None else float(strength),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from netbenefit.cards import Provenance, Scorecard, contents, kept_text
+from netbenefit.cards import Provenance, Scorecard, contents, kept_text, price_text
 from netbenefit.common import Table, asset, format_number
 from netbenefit.metrics import ModelRow, Thresholds
 from netbenefit.report.svg import lines_of_curve
@@ -37,7 +37,7 @@ def thresholds_text(thresholds: Thresholds) -> str:
 
 
 def _objective(p: Provenance) -> str:
-    price = f", after a penalty of {p.penalty:.4g} per rule" if p.penalty else ""
+    price = f", after a price of {price_text(p)}" if p.penalty else ""
     if not p.prior_strength:
         return f"{p.objective:.5f}, the mean net benefit in training{price}"
     if p.teacher:

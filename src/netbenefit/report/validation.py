@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._version import __version__
-from netbenefit.cards import Scorecard, contents, percent
+from netbenefit.cards import Scorecard, contents, percent, price_text
 from netbenefit.certificates import Certificate, Verdict
 from netbenefit.common import asset, format_number, relative_gap
 from netbenefit.metrics import Measures, compare, decision_curve, measure
@@ -93,10 +93,12 @@ def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
             "included where there were any; the card's risks were calibrated there."
         )
     if origin.solver is not None:
+        price = price_text(origin)
+        less = f"less a price of {price}" if price else "at no price of rules"
         belief = f", taught by {origin.teacher}" if origin.teacher else ""
         answers["12c"] = (
             f"Whole points found by the solver “{origin.solver}”, maximising weighted net benefit "
-            f"less a price of {origin.penalty or 0:.4g} per rule{belief}. {proof}"
+            f"{less}{belief}. {proof}"
         )
     return answers
 

@@ -269,7 +269,7 @@ class RiskSLIMClassifier(CardClassifier):
             trace=tuple(search.trace),
             solver="riskslim branch",
         )
-        origin = make_provenance(table, self.result_, (self.penalty, 0), outcome.text, seed)
+        origin = make_provenance(table, self.result_, self.penalty, outcome.text, seed)
         self.scorecard_ = replace(card, provenance=replace(origin, net_benefit=benefit))
         return self
 

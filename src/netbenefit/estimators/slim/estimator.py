@@ -217,7 +217,7 @@ class SLIMClassifier(RiskScoreClassifier):
             result = solver.solve(task, callback=callback)
         self.intercept_ = -result.cutoffs[0]
         self._losses(task, result)
-        made = make_provenance(table, result, (task.problem.penalty, 0), outcome, seed)
+        made = make_provenance(table, result, task.problem.penalty, outcome, seed)
         provenance = replace(made, net_benefit=result.net_benefit)
         card = assemble_card(task.problem, result, provenance, bins=training.bins)
         scores = floor_scores(table.codes, table.decimals, result.points)
