@@ -90,7 +90,15 @@ def test_a_large_problem_is_best_effort_and_marked(monkeypatch: pytest.MonkeyPat
 def test_table() -> None:
     near = enumerate_near_optimal(small_problem(), 0.01)
     table = near.to_table()
-    assert list(table) == ["objective", "loss", "size", "questions", "agreement", "features", "points"]
+    assert list(table) == [
+        "objective",
+        "loss",
+        "size",
+        "questions",
+        "agreement",
+        "features",
+        "points",
+    ]
     assert table.n_rows == len(near.cards)
     assert table["loss"][0] == 0.0
     assert (np.diff(table["loss"]) >= 0).all()

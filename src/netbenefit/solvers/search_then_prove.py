@@ -139,8 +139,8 @@ class SearchThenProve:
                     break
                 # With all the time there is, what can come to an end should.
                 endless = np.isinf(run.time_left) and step.share > 0.5
-                # The published objective is rugged: there, bounds fall by fits and starts.  Supports
-                # fall slowly, but come to an end.
+                # The published objective is rugged: there, bounds fall by fits and starts.  That of
+                # supports falls slowly, but they come to an end.
                 blended = problem.patterns.outcomes is not None and step.method != "supports"
                 patience = self.patience if self.patience is not None and blended else np.inf
                 with run.within(1.0 if endless else step.share), run.patient(patience):

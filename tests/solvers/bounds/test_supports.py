@@ -126,9 +126,7 @@ def test_what_cells_lose_is_counted_right_and_lost_by_every_card() -> None:
     rng = np.random.default_rng(5)
     compared = lost = 0
     while compared < MANY:
-        integers = replace(
-            random_problem(rng, rows=14, columns=5), questions=rng.integers(0, 3, 5)
-        )
+        integers = replace(random_problem(rng, rows=14, columns=5), questions=rng.integers(0, 3, 5))
         integers = replace(integers, questions=integers.questions[: integers.lower.size])
         may = np.flatnonzero((integers.lower != 0) | (integers.upper != 0)).tolist()
         items = [[k for k in may if integers.questions[k] == q] for q in range(3)]
@@ -145,7 +143,7 @@ def test_what_cells_lose_is_counted_right_and_lost_by_every_card() -> None:
                 loss = orders.loss(chosen)
                 own = [items[j] for j in chosen]
                 assert loss == slow_loss(integers, own)
-                columns = sum(own, [])
+                columns = [k for columns in own for k in columns]
                 inside = (np.delete(points, columns, axis=1) == 0).all(axis=1)
                 if inside.any():
                     assert values[inside].max() <= slow_gain(integers, columns) - loss

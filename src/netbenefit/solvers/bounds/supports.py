@@ -172,8 +172,8 @@ class _Enumeration:
             gains = _last_two(cell, codes, sums, self.shape, self.divisor, two, _MOST_CELLS)
             values = gains - paid - self._prices_of_two(prices, self.question[start:])
             for a, b in np.argwhere((gains >= 0) & (values > self.best)).tolist():
-                more = (start + a,) if a == b else (start + a, start + b)
-                self._settle((*chosen, *more), int(values[a, b]))
+                support = *chosen, *sorted({start + a, start + b})
+                self._settle(support, int(values[a, b]))
             return
         last = codes.shape[0] - 1
         below, below_count = cell, count

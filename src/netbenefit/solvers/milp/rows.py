@@ -100,9 +100,7 @@ def _questions(problem: Problem, lower: IntArray, upper: IntArray) -> list[IntAr
     return [open_columns[question == q] for q in np.unique(question)]
 
 
-def _apart(
-    problem: Problem, lower: IntArray, upper: IntArray
-) -> Iterator[tuple[IntArray, int]]:
+def _apart(problem: Problem, lower: IntArray, upper: IntArray) -> Iterator[tuple[IntArray, int]]:
     """Answers that the bounds of points let lie too far apart."""
     limits = problem.limits.asked
     for q, spread in enumerate(limits.spread.tolist()):
