@@ -37,7 +37,6 @@ from netbenefit.problem import (
     Problem,
     Progress,
     Proof,
-    QuestionLimits,
     Questions,
     SolverResult,
     Status,
@@ -117,7 +116,7 @@ class SlimExact:
         """Step 5."""
         task = run.task
         price = task.problem.penalty + task.point_price
-        found = self._engine(run, replace(task.problem, penalty=price))
+        found = self._engine(run, replace(task.problem, penalty=price, rule_penalty=price))
         run.offer(found.points)
         run.report_proof(_proof(run, found))
         if found.status != "interrupted":
@@ -228,8 +227,11 @@ class SlimTask:
         max_intercept: int = 100,
         **settings: Any,
     ) -> SlimTask:
-        """Put a task together; settings are those of :meth:`Problem.build`."""
-        problem = Problem.build(table, HALF, penalty=penalty, **settings)
+        """Put a task together; settings are those of :meth:`Problem.build`.
+
+        SLIM counts columns: each is a question of its own.
+        """
+        problem = Problem.build(table, HALF, penalty=penalty, questions=None, **settings)
         if problem.limits.rates is not None:
             raise InputError(
                 f"SLIM has one cut-off, and no limits on rates: {problem.rates_text()}. Leave "
@@ -307,14 +309,13 @@ class SlimTask:
         limits = problem.limits
         values = np.zeros((wider.n_features, limits.values.shape[1]), dtype=np.bool_)
         values[:-1], values[-1, 0] = limits.values, True
-        support = np.pad(limits.support, ((0, 0), (0, 1)))
-        questions = Questions.single(wider.names)  # published methods count columns
-        asked = QuestionLimits(
-            of_column=questions.of_column,
-            most=len(questions),
-            answers=questions.answers,
-            first=np.zeros(len(questions) + 1, dtype=np.int64),
-            spread=np.append(limits.asked.spread, 1),
+        support, asked = np.pad(limits.support, ((0, 0), (0, 1))), limits.asked
+        asked = asked._replace(
+            of_column=np.append(asked.of_column, asked.of_column.size),
+            most=asked.most + 1,
+            answers=np.pad(asked.answers, ((0, 0), (0, 1))),
+            first=np.append(asked.first, asked.first[-1]),
+            spread=np.append(asked.spread, 1),
         )
         price = problem.penalty * self.n_total / self.tied_total
         return replace(
@@ -322,10 +323,10 @@ class SlimTask:
             patterns=wider,
             penalty=price,
             rule_penalty=price,
+            questions=Questions.single(wider.names),
             lower=np.append(problem.lower, 1),
             upper=np.append(problem.upper, 1),
             max_features=problem.max_features + 1,
-            questions=questions,
             limits=Limits(values, support, limits.support_limit, limits.total + 1, None, asked),
             _start=np.append(problem.nearest_to_zero(), 1),
         )
