@@ -140,7 +140,8 @@ def test_columns_say_how_they_were_prepared() -> None:
     assert len(rows) == len(column_rows(truth.card, columns_of(truth)))
     assert rows["late30"].prepared == (
         "added up with late60, late90 as “late”; under 1 / 1 or more; the largest taken with "
-        "late90 as “worst”; whole number, from −3 to 30; 96, 98 read as missing; missing counts as 0"
+        "late90 as “worst”; whole number, from −3 to 30; 96, 98 read as missing; missing counts as "
+        "0"
     )
     assert rows["late60"].prepared == (
         "added up with late30, late90 as “late”; under 1 / 1 or more; 96, 98 read as missing; "
