@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,10 @@ def _random_card(rng: np.random.Generator) -> Truth:
     add(Condition("d", ">=", pick(numbers)))
     if rng.random() < 0.5:
         add(Condition("d", "missing"))
-    card = card_of(list(rules.values()), readings)
+    counted = {t.feature for t, r in rules.items() if isinstance(t, PerUnit) and r.points}
+    free = sorted({term.feature for term in rules} - counted)
+    base = tuple((name, int(rng.integers(-9, 10))) for name in free if rng.random() < 0.7)
+    card = replace(card_of(list(rules.values()), readings), base=base)
     read = {reading.feature for reading in readings}
     strange = [None, math.nan, math.inf, True, 2**60, 1e308, 1e15]
     near = [math.nextafter(v, end) for v in numbers for end in (-math.inf, math.inf)]
@@ -143,8 +147,9 @@ def _random_card(rng: np.random.Generator) -> Truth:
 @needs_node
 def test_node_agrees_on_random_cards(tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
-    given = [_random_card(rng) for _ in range(60)]
+    given = [_random_card(rng) for _ in range(250)]
     scores = [score for truth in given for score in truth.scores]
+    assert sum(bool(truth.card.base) for truth in given) > 200
     assert 300 < sum(score is not None for score in scores) < len(scores) - 300
     check(tmp_path, given)
 

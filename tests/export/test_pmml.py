@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
+import numpy as np
 import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
@@ -158,6 +161,100 @@ def test_outputs_keep_clear_of_columns(engine: Any) -> None:
     assert model.outputNames == ["units 2", "score 2", "risk 2"]
     row = {**dict.fromkeys(names, 1), "x": "a", "w": 2}
     assert model.predict(row)["score 2"] == card.score(row) == 97
+
+
+# -- a reader of our own, for the parts that add up ------------------------------------------------
+
+_COMPARE = {
+    "equal": operator.eq,
+    "notEqual": operator.ne,
+    "greaterOrEqual": operator.ge,
+    "greaterThan": operator.gt,
+    "lessOrEqual": operator.le,
+    "lessThan": operator.lt,
+}
+
+
+def _holds(predicate: Element, row: dict[str, Any]) -> bool:
+    """Whether a predicate is true (a comparison with a missing value is not)."""
+    if predicate.tag.endswith("CompoundPredicate"):
+        both = all if predicate.get("booleanOperator") == "and" else any
+        return both(_holds(part, row) for part in predicate)
+    value, how, other = (
+        row[predicate.get("field")],
+        predicate.get("operator"),
+        predicate.get("value"),
+    )
+    if how in ("isMissing", "isNotMissing"):
+        return (value is None) == (how == "isMissing")
+    return value is not None and _COMPARE[how](value, type(value)(other))
+
+
+def _worth(part: Element, row: dict[str, Any]) -> Any:
+    """The value of an expression."""
+    if part.tag.endswith("FieldRef"):
+        return row[part.get("field")]
+    if part.tag.endswith("Constant"):
+        return float(part.text or "")
+    function = part.get("function")
+    if function == "if":
+        return _worth(part[1 if _worth(part[0], row) else 2], row)
+    values = [_worth(one, row) for one in part]
+    if function in _COMPARE:
+        return _COMPARE[function](*values)
+    plain = {"+": operator.add, "*": operator.mul, "min": min, "max": max, "floor": math.floor}
+    return plain[function](*values)
+
+
+def read_score(root: Element, row: dict[str, Any]) -> float | None:
+    total = 0.0
+    for characteristic in root.iter(f"{SPACE}Characteristic"):
+        first = next((one for one in characteristic if _holds(one[0], row)), None)
+        if first is None:
+            return None
+        own = first.get("partialScore")
+        total += float(own) if own is not None else _worth(first[1][0], row)
+    return total
+
+
+def test_partial_scores_of_random_cards_add_up_to_the_score() -> None:
+    rng = np.random.default_rng(3)
+    numbers, levels = [-2.0, 0.0, 1.5, 40.0], ["a", "b", "c", "d"]
+    with_base = 0
+    for _ in range(300):
+        terms: dict[Any, int] = {}
+        for name in ("x", "y"):
+            for op in rng.choice([">=", ">", "<", "<=", "==", "!="], 2):
+                terms[Condition(name, str(op), float(rng.choice(numbers)))] = int(
+                    rng.integers(-4, 5)
+                )
+        for op in rng.choice(["==", "!="], 2):
+            terms[Condition("t", str(op), str(rng.choice(levels)))] = int(rng.integers(-4, 5))
+        terms[PerUnit("ill", binary=True)] = int(rng.integers(-4, 5))
+        terms[PerUnit("n", lower=0, upper=3)] = int(rng.integers(1, 5))
+        for name in ("x", "t", "ill"):
+            if rng.random() < 0.5:
+                terms[Condition(name, "missing")] = int(rng.integers(-4, 5))
+        card = card_of([Rule(term, points) for term, points in terms.items()])
+        if rng.random() < 0.7:
+            card = card.start_at_zero()
+        with_base += bool(card.base)
+        rows = []
+        for _ in range(20):
+            near = [*numbers, *(math.nextafter(v, 99) for v in numbers), -9.0, 99.0, None]
+            row: dict[str, Any] = {name: near[rng.integers(len(near))] for name in ("x", "y")}
+            row["t"] = [*levels, "e", None][rng.integers(6)]
+            row["ill"], row["n"] = [0.0, 1.0, None][rng.integers(3)], float(rng.integers(-1, 5))
+            rows.append(row)
+        root = ElementTree.fromstring(to_pmml(card).encode())
+        truth = truth_of(card, rows)
+        assert [read_score(root, _read(row)) for row in rows] == list(truth.scores)
+    assert with_base > 150
+
+
+def _read(row: dict[str, Any]) -> dict[str, Any]:
+    """Text as its derived field has it: these levels are read as they are."""
+    return {**row, "t (read)": row["t"]}
 
 
 # -- the document --------------------------------------------------------------------------------

@@ -508,7 +508,7 @@ def _answer_table(card: Scorecard, old: ScoredRows | None, new: ScoredRows) -> T
                     sizes = (old.effective_rows, new.effective_rows)
                     index = stability_index([1 - mean, mean], [1 - mean_now, mean_now], rows=sizes)
             text = strip_control(f"{name}: {answer.text}")
-            shift = answer.points * (mean_now - mean)
+            shift = answer.points * (mean_now - mean) + 0.0  # never −0
             cells = (text, answer.points, mean, mean_now, index, gap, shift)
             rows.append(dict(zip(_ANSWERS, cells, strict=True)))
     return _table(_ANSWERS, rows)
