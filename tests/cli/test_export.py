@@ -34,7 +34,7 @@ def card(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("python", "def risk_score(row):"),
         ("js", "export { score, risk };"),
         ("pmml", "<Scorecard"),
-        ("md", "| Rule | Points |"),
+        ("md", "| Question | Answer | Points | |"),
         ("latex", "\\begin{tabular}"),
         ("json", "netbenefit.scorecard"),
     ],

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from netbenefit import Scorecard
+from netbenefit.cards.rules import starting_points
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.cli.model import guess_table
 from netbenefit.data.duckdb import read_raw, read_table
@@ -189,7 +190,24 @@ def test_show_prints_how_codes_and_holes_are_read(table: Path, tmp_path: Path) -
         "--cuts", "visits=2", "--constraints", constraints, "--out", out,
     )  # fmt: skip
     assert "visits" in features(out)
-    assert re.search(r"visits:? .*96.* counts as \d|96.*visits", run("show", out))
+    shown = run("show", out)
+    assert "visits: 96 means not known" in shown
+    assert re.search(r"│ visits +│ under \d.*(\n.*){1,3}│ not known ", shown)
+
+
+def test_raw_points_are_those_of_the_rules(table: Path, tmp_path: Path) -> None:
+    cards = []
+    for k, more in enumerate([[], ["--raw-points"]]):
+        out = tmp_path / f"{k}.json"
+        options = ["--prior-strength", 0, "--max-features", 4, "--out", out]
+        run("fit", table, *FIT, *options, *more)
+        cards.append(Scorecard.load(out))
+    card, raw = cards
+    assert raw.base == ()
+    assert card.start_at_zero() == card
+    assert raw.start_at_zero().base == starting_points(raw.rules, raw.readings)
+    if card.rules == raw.rules:  # the same search, unless a slow machine ended one of them early
+        assert card.raw().risks == raw.risks
 
 
 def test_verify_refuses_other_rows(fitted: tuple[str, Path, Path], tmp_path: Path) -> None:
