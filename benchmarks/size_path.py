@@ -1,4 +1,4 @@
-"""How many rules a card should have: ``python -m benchmarks.size_path heart --figure FILE.svg``.
+"""How many questions a card should ask: ``python -m benchmarks.size_path heart --figure FILE.svg``.
 
 Prints the table that the documentation shows, and draws its picture.  The same options give the
 same numbers as long as no search runs out of time, as the last line shows.
@@ -34,7 +34,7 @@ def markdown(path: SizePath) -> str:
     Standard errors are over the folds; differences are taken within folds.
     """
     lines = [
-        "| rules | net benefit, held-out rows | below the best | net benefit, training rows | |",
+        "| questions | net benefit, held-out rows | below the best | net benefit, training rows | |",
         "|---:|---:|---:|---:|---|",
     ]
     for i, size in enumerate(path.sizes):
