@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sizes = range(1, options.max_size + 1)
     path = measure(options.name, sizes, options.folds, options.time_limit, options.jobs)
     print(markdown(path))
-    print(f"\nCard of {path.suggested} rules:\n\n{path.cards[path.suggested]}")
+    print(f"\nCard of {path.suggested} questions:\n\n{path.cards[path.suggested]}")
     if options.figure:
         save_picture(path, options.figure)
     # A card's provenance says how its search ended.
