@@ -35,7 +35,7 @@ def test_bit_for_bit(untaught: dict[str, Any], binned: bool, settings: dict[str,
     y = rng.random(120) < 1 / (1 + np.exp(-(X @ [1.0, -0.5, 0.2] - 1)))
     rows = {f"x{k}": X[:, k] for k in range(3)} if binned else X
     common = {"thresholds": [0.2, 0.5], "max_points": 2, "binner": "auto" if binned else None}
-    ours = RiskScoreClassifier(**untaught, **common, **settings).fit(rows, y)
+    ours = RiskScoreClassifier(**untaught, **common, **settings, start_at_zero=False).fit(rows, y)
     theirs = RSSDNBClassifier(**common, **settings).fit(rows, y)
     assert ours.coef_.tolist() == theirs.coef_.tolist()
     assert ours.cutoffs_.tolist() == theirs.cutoffs_.tolist()

@@ -391,6 +391,12 @@ def test_certificates_speak_of_raw_columns(binner: Any) -> None:
     raw = {name: np.array(values, dtype=object) for name, values in table.items()}
     verdict = verify(model.scorecard_, certificate, raw, y)
     assert verdict.accepted, verdict.failures
+    card = model.scorecard_
+    assert verify(card.raw(), certificate, raw, y).accepted  # the same card in its raw form
+    name = next(rule.term.feature for rule in card.rules if isinstance(rule.term, Condition))
+    other_base = {**dict(card.base), name: dict(card.base).get(name, 0) + 1}
+    refused = verify(replace(card, base=tuple(other_base.items())), certificate, raw, y)
+    assert any("its columns start from" in text for text in refused.failures)
     used = model.scorecard_.features[0]
     other = {**raw, used: raw[used][::-1]}
     assert not verify(model.scorecard_, certificate, other, y).accepted

@@ -363,6 +363,30 @@ def test_bad_requests_are_refused() -> None:
         choose_update(card, columns, y, what=["risk"])
 
 
+@pytest.mark.parametrize("what", ["risks", "cutoffs"])
+def test_a_card_that_starts_at_0_is_updated_as_its_raw_form(what: str) -> None:
+    shifted = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        raw = random_card(rng, ranged=True)
+        rules = [rule for rule in raw.rules if isinstance(rule.term, Condition)]
+        raw = replace(raw, rules=rules, feature_names=())
+        card = raw.start_at_zero()
+        shifted += card.shift > 0
+        columns, y, weight = random_rows(rng)
+        new, other = (
+            update_card(one, columns, y, what, sample_weight=weight, prior_strength=5)
+            for one in (card, raw)
+        )
+        assert new.new.base == card.base
+        assert new.new.raw() == other.new
+        assert new.new.risk(columns).tolist() == other.new.risk(columns).tolist()
+        assert new.points["old"].tolist() == new.points["new"].tolist()
+        names = [f"{name}: every answer" for name, _ in card.base]
+        assert new.points["rule"].tolist()[len(rules) :] == names
+    assert shifted > 60
+
+
 # -- refit -----------------------------------------------------------------------------------------
 
 
