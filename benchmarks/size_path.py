@@ -34,7 +34,7 @@ def markdown(path: SizePath) -> str:
     Standard errors are over the folds; differences are taken within folds.
     """
     lines = [
-        "| questions | net benefit, held-out rows | below the best | net benefit, training rows | |",
+        "| questions | held-out rows | below the best | training rows | |",
         "|---:|---:|---:|---:|---|",
     ]
     for i, size in enumerate(path.sizes):

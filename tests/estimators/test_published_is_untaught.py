@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from netbenefit.binning import Binner
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.rss_dnb import RSSDNBClassifier
 from netbenefit.problem.constraints import MinTPR
@@ -30,11 +31,16 @@ from tests.helpers.box_prover import BranchAndBound
     ],
 )
 def test_bit_for_bit(untaught: dict[str, Any], binned: bool, settings: dict[str, Any]) -> None:
+    """Where each column has one condition: then a question is a rule."""
     rng = np.random.default_rng(3)
     X = rng.integers(0, 4, (120, 3))
     y = rng.random(120) < 1 / (1 + np.exp(-(X @ [1.0, -0.5, 0.2] - 1)))
     rows = {f"x{k}": X[:, k] for k in range(3)} if binned else X
-    common = {"thresholds": [0.2, 0.5], "max_points": 2, "binner": "auto" if binned else None}
+    common = {
+        "thresholds": [0.2, 0.5],
+        "max_points": 2,
+        "binner": Binner(max_bins=2) if binned else None,
+    }
     ours = RiskScoreClassifier(**untaught, **common, **settings, start_at_zero=False).fit(rows, y)
     theirs = RSSDNBClassifier(**common, **settings).fit(rows, y)
     assert ours.coef_.tolist() == theirs.coef_.tolist()
@@ -52,6 +58,9 @@ def test_bit_for_bit(untaught: dict[str, Any], binned: bool, settings: dict[str,
                 for key, value in certificate["proof"]["details"].items()
                 if "seconds" not in key
             }
+        certificate["problem"].pop("digest")
+        for question in certificate["problem"]["questions"]:
+            question.pop("name")  # of the column, or of its condition
     assert one == two
     assert one["problem"]["teacher"] is None
     assert ours.scorecard_.provenance.teacher is None

@@ -41,6 +41,9 @@ def compare(
     max_features: Annotated[
         int | None, option("K", "Largest number of rules of a scorecard.", min=1)
     ] = None,
+    max_questions: Annotated[
+        int | None, option("K", "Largest number of questions of `scorecard`.", min=1)
+    ] = None,
     *,
     teacher: options.TeacherOptions,
     time_limit: Annotated[float, option("SECONDS", "Time for each search, once per fold.")] = 10.0,
@@ -98,6 +101,7 @@ def compare(
             sample_weight=rows.weight,
             time_limit=time_limit,
             max_features=max_features,
+            max_questions=max_questions,
             **taught,
             random_state=seed,
             n_jobs=jobs,

@@ -164,7 +164,8 @@ def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, l
     for name, text in given.items():
         flag = f"--{name.replace('_', '-')}"
         if text is None:
-            if nested:
+            # Rules are limited instead of questions, if that is asked for.
+            if nested and not (name == "max_questions" and given["max_features"]):
                 found[name] = list(CARD_SETTINGS.get(name, (None,)))
             continue
         items = [item.strip() for item in text.split(",")]

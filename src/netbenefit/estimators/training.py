@@ -446,7 +446,8 @@ def make_problem(table: PatternTable, thresholds: Thresholds, **settings: Any) -
     """Build a problem by settings of :meth:`Problem.build`; refuse rows that teach nothing."""
     check_not_constant(table)
     problem = Problem.build(table, thresholds, **settings)
-    if settings.get("penalty") == "auto":
+    given = settings.get("penalty")
+    if "auto" in ([given] if isinstance(given, str) or not np.iterable(given) else list(given)):
         check_small_weights(
             table, "The price of a rule counts weights as rows", 'set penalty="paper"'
         )

@@ -322,7 +322,8 @@ def _joined_lines(update: CardUpdate) -> list[str]:
 
 
 def _point_lines(update: CardUpdate) -> list[str]:
-    if update.old.rules == update.new.rules:
+    old, new = update.old, update.new
+    if (old.rules, old.base) == (new.rules, new.base):
         return ["points: as they were"]
     columns = [(name, name, integer_text) for name in ("old", "new")]
     return table_lines(update.points, [("points of", "rule", str), *columns])
@@ -484,16 +485,21 @@ def _with_new_cutoffs(card: Scorecard, rows: _Rows) -> Scorecard:
 
 
 def default_estimator(card: Scorecard) -> RiskScoreClassifier:
-    """The settings that a card shows: thresholds, whether it was taught, or columns binned."""
+    """The settings that a card shows: thresholds, questions, points, a teacher, columns binned.
+
+    A refit asks no more questions than the card, and no answer is worth more than its largest (or
+    10 points).
+    """
     origin = card.provenance
     prior = None if origin is None else origin.prior_strength
     terms = [_bare(rule.term) for rule in card.rules]
     plain = all(term == PerUnit(term.feature, term.decimals) for term in terms)
-    most = max((abs(rule.points) for rule in card.rules), default=0)
+    most = max((question.most for question in card.start_at_zero().questions), default=0)
     return RiskScoreClassifier(
         thresholds=card.thresholds,
         binner=None if plain and not card.readings else "auto",
         max_points=max(10, most),
+        max_questions=len(card.questions) or None,
         start_at_zero=card.start_at_zero() == card,
         teacher=None if prior == 0 else "auto",
     )

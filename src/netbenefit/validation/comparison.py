@@ -554,6 +554,7 @@ def compare(
     sample_weight: ArrayLike | None = None,
     time_limit: float | None = 10.0,
     max_features: int | None = None,
+    max_questions: int | None = None,
     teacher: Any = "auto",
     prior_strength: str | float = "auto",
     random_state: int = 0,
@@ -593,6 +594,8 @@ def compare(
         Seconds for each search of a model that is called by name.
     max_features : int, optional
         Largest number of rules of scorecards that are called by name.
+    max_questions : int, optional
+        Largest number of questions of ``"scorecard"``.
     teacher, prior_strength
         Of ``"scorecard"``, as in :class:`RiskScoreClassifier`.  A column of given risks is not a
         feature of the other models.
@@ -622,6 +625,7 @@ def compare(
         ModelOptions,
         time_limit=time_limit,
         max_features=max_features,
+        max_questions=max_questions,
         seed=random_state,
         threads=1 if single else count_threads(-1),
         teacher=teacher,

@@ -216,6 +216,7 @@ class ModelOptions(NamedTuple):
     thresholds: Thresholds
     time_limit: float | None
     max_features: int | None
+    max_questions: int | None
     seed: int
     threads: int  #: −1 for all cores
     teacher: Any  #: of "scorecard", as of :class:`RiskScoreClassifier`
@@ -262,8 +263,13 @@ def _card(kind: type[RiskScoreClassifier], options: ModelOptions, **own: Any) ->
 
 
 def _scorecard(options: ModelOptions) -> Any:
-    own = {"teacher": options.teacher, "prior_strength": options.prior_strength}
-    return _card(RiskScoreClassifier, options, **own)
+    return _card(
+        RiskScoreClassifier,
+        options,
+        max_questions=options.max_questions,
+        teacher=options.teacher,
+        prior_strength=options.prior_strength,
+    )
 
 
 _MAKERS: dict[str, Callable[[ModelOptions], Any]] = {

@@ -347,7 +347,8 @@ def kept_by_questions(learned: Learned, *, n_jobs: int = 1) -> dict[int, float]:
     result, taught = learned.result, learned.taught
     whole = result.net_benefit if taught is None else taught.blended_benefit
     usable = problem.questions.used((problem.lower != 0) | (problem.upper != 0))
-    sizes = [size for size in FEW_QUESTIONS if size < usable and _possible(problem, size)]
+    most = min(usable - 1, problem.max_features)
+    sizes = [size for size in FEW_QUESTIONS if size <= most and _possible(problem, size)]
     if whole <= 0 or not sizes:
         return {}
     found = best_of_every_size(
