@@ -36,10 +36,13 @@ from .limits import (
     whole as whole,
 )
 from .problem import (
+    Asked as Asked,
     Boxes as Boxes,
+    Conflicts as Conflicts,
     Evaluation as Evaluation,
     IntegerProblem as IntegerProblem,
     NoCardFound as NoCardFound,
+    Packing as Packing,
     Penalty as Penalty,
     Problem as Problem,
     Progress as Progress,
@@ -48,6 +51,7 @@ from .problem import (
     SolverResult as SolverResult,
     Status as Status,
     TraceRow as TraceRow,
+    Way as Way,
     check_two_classes as check_two_classes,
     one_hot_groups as one_hot_groups,
 )

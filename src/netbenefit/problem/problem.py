@@ -47,6 +47,61 @@ class Reason(IntEnum):
     DOUBLED = 2  #: twice each vector is allowed too and is worth as much or more; see the others
     FORBIDDEN = 3  #: the limits allow no vector of the box
     SHIFTED = 4  #: a one-hot group can be shifted by 1, its first column towards 0, for free
+    PACKED = (
+        5  #: conflicts between patterns, packed so that no pattern pays twice (:class:`Packing`)
+    )
+
+
+class Asked(IntEnum):
+    """Which vectors of a box count, by what they ask."""
+
+    NO = 0  #: those without points on the question
+    YES = 1  #: those with points on it
+    EITHER = 2
+
+
+class Way(IntEnum):
+    """What a conflict that no card of a box may ignore is charged to."""
+
+    SIGNS = 0  #: to the columns whose points could resolve it
+    ORDER = 1  #: to the opposite conflicts: a score that resolves the one leaves the other
+
+
+@dataclass(frozen=True, eq=False)
+class Conflicts:
+    """Patterns that cannot all be called right unless D·λ > 0, D = Σ times · x.
+
+    Patterns with positive ``times`` gain by a call at the conflict's threshold, those with negative
+    ones lose; ``times`` of a conflict add up to 0.  If the first are called and the others are not,
+    every score of the first is above every score of the others.
+    """
+
+    threshold: IntArray  #: (C,) row of :attr:`IntegerProblem.gains`
+    start: IntArray  #: (C + 1,) conflict c has the members start[c] … start[c + 1] − 1
+    pattern: IntArray  #: (members,) position of the pattern in the table
+    times: IntArray  #: (members,)
+
+    def __len__(self) -> int:
+        return int(self.threshold.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Multipliers of the boxes whose reason is :attr:`Reason.PACKED`; in whole numbers of values.
+
+    Box b has the conflicts start[b] … start[b + 1] − 1 and the fines fine_start[b] ….  A fine is
+    the multiplier of a limit: a row of ``Limits.support`` (0 …), then the most features, then the
+    most questions.
+    """
+
+    conflicts: Conflicts
+    start: IntArray  #: (B + 1,)
+    conflict: IntArray  #: (entries,) which one
+    amount: IntArray  #: (entries,) what is lost unless it is resolved, above 0
+    way: IntArray  #: (entries,) :class:`Way`
+    fine_start: IntArray  #: (B + 1,)
+    limit: IntArray  #: (fines,) which one
+    fine: IntArray  #: (fines,) above 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +113,11 @@ class Boxes:
     #: (B,) no card of the box is worth more (the smallest int64 where there is none)
     values: IntArray
     reasons: IntArray  #: (B,) uint8, one :class:`Reason` per box
+    asked: IntArray | None = None  #: (B, Q) :class:`Asked`; None where all are EITHER
+    packing: Packing | None = None  #: None where no reason is PACKED
 
     def __len__(self) -> int:
         return int(self.values.size)
-
-    @classmethod
-    def join(cls, parts: list[Boxes]) -> Boxes:
-        """All boxes of several lists."""
-        return cls(
-            *(
-                np.concatenate([getattr(part, name) for part in parts])
-                for name in ("lower", "upper", "values", "reasons")
-            )
-        )
 
 
 @dataclass(frozen=True, eq=False)
