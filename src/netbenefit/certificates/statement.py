@@ -528,7 +528,12 @@ def _read_boxes(data: Any, path: str) -> Boxes:
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
         unpacked[key] = _unpack(data[key], f"{path}.{key}", kind, shape)
-    return Boxes(**unpacked)
+    return Boxes(
+        lower=unpacked["lower"],
+        upper=unpacked["upper"],
+        values=unpacked["values"],
+        reasons=unpacked["reasons"],
+    )
 
 
 def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray:

@@ -47,9 +47,7 @@ class Reason(IntEnum):
     DOUBLED = 2  #: twice each vector is allowed too and is worth as much or more; see the others
     FORBIDDEN = 3  #: the limits allow no vector of the box
     SHIFTED = 4  #: a one-hot group can be shifted by 1, its first column towards 0, for free
-    PACKED = (
-        5  #: conflicts between patterns, packed so that no pattern pays twice (:class:`Packing`)
-    )
+    PACKED = 5  #: multipliers of conflicts between patterns; see :class:`Packing`
 
 
 class Asked(IntEnum):
@@ -61,19 +59,18 @@ class Asked(IntEnum):
 
 
 class Way(IntEnum):
-    """What a conflict that no card of a box may ignore is charged to."""
+    """What a card that resolves a conflict is charged with."""
 
-    SIGNS = 0  #: to the columns whose points could resolve it
-    ORDER = 1  #: to the opposite conflicts: a score that resolves the one leaves the other
+    SIGNS = 0  #: a share of the multiplier at each column whose points could resolve it
+    ORDER = 1  #: all of it, by the sign of D·λ, which all conflicts along the same D share
 
 
 @dataclass(frozen=True, eq=False)
 class Conflicts:
-    """Patterns that cannot all be called right unless D·λ > 0, D = Σ times · x.
+    """Patterns that some card gets wrong, unless D·λ > 0, where D = Σ times · x.
 
-    Patterns with positive ``times`` gain by a call at the conflict's threshold, those with negative
-    ones lose; ``times`` of a conflict add up to 0.  If the first are called and the others are not,
-    every score of the first is above every score of the others.
+    If all patterns with positive ``times`` are called and none of those with negative ones is,
+    every score of the first is above every score of the others.  The ``times`` of each add up to 0.
     """
 
     threshold: IntArray  #: (C,) row of :attr:`IntegerProblem.gains`
@@ -91,13 +88,13 @@ class Packing:
 
     Box b has the conflicts start[b] … start[b + 1] − 1 and the fines fine_start[b] ….  A fine is
     the multiplier of a limit: a row of ``Limits.support`` (0 …), then the most features, then the
-    most questions.
+    most questions.  Any multipliers give a bound; see ``docs/certificate_format.md``.
     """
 
     conflicts: Conflicts
     start: IntArray  #: (B + 1,)
     conflict: IntArray  #: (entries,) which one
-    amount: IntArray  #: (entries,) what is lost unless it is resolved, above 0
+    amount: IntArray  #: (entries,) its multiplier, above 0
     way: IntArray  #: (entries,) :class:`Way`
     fine_start: IntArray  #: (B + 1,)
     limit: IntArray  #: (fines,) which one
