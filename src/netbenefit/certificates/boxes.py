@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
+from netbenefit.certificates.certificate import pattern_order, with_patterns
+from netbenefit.certificates.packing import PackedBound, members, tighten
 from netbenefit.certificates.recount import IntegerRecount, RecountedProblem, vectors_of
 from netbenefit.certificates.statement import Check, Claim
 from netbenefit.common import InputError, IntArray
-from netbenefit.problem import Boxes, Reason
+from netbenefit.problem import Asked, Boxes, Reason
 
 # -- the pair-order flow bound of a box, done again: plain arrays and a textbook maximum flow ------
 # Let pattern u be worth calling at a threshold (gain > 0) and w not (gain < 0).  Where
@@ -242,6 +244,8 @@ def _count(places: IntArray, size: int) -> NDArray[np.int64]:
     return np.bincount(places.ravel(), minlength=size).astype(np.int64)
 
 
+#: Nothing is called optimal where rounding may add more than this.
+NEGLIGIBLE = Fraction(1, 10**9)
 #: Most vectors of a box that are checked one by one.
 _MOST_VECTORS = 2_000_000
 
@@ -255,15 +259,22 @@ class BoxChecker:
     def __init__(self, integers: IntegerRecount, boxes: Boxes) -> None:
         statement = integers.recount.statement
         self.integers, self.statement, self.boxes = integers, statement, boxes
+        shape = len(boxes), len(statement.questions)
+        self.asked = np.full(shape, Asked.EITHER) if boxes.asked is None else boxes.asked
         self.lower = np.maximum(boxes.lower, statement.lower)
         self.upper = np.minimum(boxes.upper, statement.upper)
-        #: Boxes that hold some vector of the search space; the others say nothing.
-        self.real = (self.lower <= self.upper).all(axis=1)
+        #: What the limits leave of the boxes.
+        self.tight = tighten(statement, boxes.lower, boxes.upper, self.asked)
+        self.paid = self.tight.paid(integers.price, integers.question_price, members(statement))
         self._flow = FlowBound.of(integers.units, integers.gains)
+        packing = boxes.packing
+        if packing is not None:
+            packing = with_patterns(boxes, pattern_order(integers.recount.table)).packing
+        self.packed = PackedBound(integers, packing)
 
     def having(self, *reasons: Reason) -> NDArray[np.intp]:
-        """Which boxes of the search space have one of these reasons."""
-        return np.flatnonzero(self.real & np.isin(self.boxes.reasons, reasons))
+        """Which boxes have one of these reasons, and are not empty by the limits."""
+        return np.flatnonzero(~self.tight.empty & np.isin(self.boxes.reasons, reasons))
 
     # -- what single columns of a box can be -------------------------------------------------------
 
@@ -279,8 +290,8 @@ class BoxChecker:
         allowed = self._allowed(k)
         lowest, highest = int(self.statement.lower[k]), int(self.statement.upper[k])
         width = highest - lowest + 1
-        first = self.lower[:, k].clip(lowest, highest) - lowest
-        last = self.upper[:, k].clip(lowest, highest) - lowest
+        first = self.tight.lower[:, k].clip(lowest, highest) - lowest
+        last = self.tight.upper[:, k].clip(lowest, highest) - lowest
         pairs, place = np.unique(first * width + last, return_inverse=True)
         found = []
         for pair in pairs.tolist():
@@ -310,7 +321,8 @@ class BoxChecker:
         """Boxes that are claimed to hold no allowed vector."""
         low, high, zero, other, least = self._ranges
         limits = self.statement.limits
-        empty = (low > high).any(axis=1) | (least.sum(axis=1) > limits.total)
+        empty = self.tight.empty | (low > high).any(axis=1)
+        empty |= least.sum(axis=1) > limits.total
         rows = [*limits.support, np.ones(low.shape[1], dtype=np.int64)]
         for row, limit in zip(
             rows, [*limits.support_limit, self.statement.max_features], strict=True
@@ -367,7 +379,7 @@ class BoxChecker:
     def wrong_doubled(self) -> str | None:
         """Boxes whose vectors are claimed to be no better than their doubles."""
         which = self.having(Reason.DOUBLED)
-        low, high = self.lower[which], self.upper[which]
+        low, high = self.tight.lower[which], self.tight.upper[which]
         beyond = ((2 * low < self.statement.lower) | (2 * high > self.statement.upper)).any(axis=1)
         largest = 2 * np.maximum(np.abs(low), np.abs(high)).sum(axis=1)
         wrong = {
@@ -418,7 +430,7 @@ class BoxChecker:
             return f"box {which[0] + 1} is claimed to be shifted, which is not free here"
         moved = np.zeros(which.size, dtype=np.bool_)
         for first, last in self._one_hot_groups():
-            low, high = self.lower[which, first:last], self.upper[which, first:last]
+            low, high = self.tight.lower[which, first:last], self.tight.upper[which, first:last]
             down = (low[:, 0] > 0) & (low > statement.lower[first:last]).all(axis=1)
             up = (high[:, 0] < 0) & (high < statement.upper[first:last]).all(axis=1)
             moved |= down | up
@@ -463,20 +475,25 @@ class BoxChecker:
         return bool(doubled or (inside and self.having(Reason.SHIFTED).size))
 
     def wrong_value(self, b: int) -> str | None:
-        """A box with a value, by flow or by counting."""
-        low, high, zero, _, _ = (part[b] for part in self._ranges)
-        stated = int(self.boxes.values[b])
-        if (low > high).any():
+        """A box with a value, by flow, by packing or by counting."""
+        stated, tight = int(self.boxes.values[b]), self.tight
+        if tight.empty[b]:
             return None  # no allowed vector at all
-        if self.boxes.reasons[b] == Reason.FLOW:
-            paid = int(self.integers.paid(~zero[None])[0])
-            value = self._flow.highest(low, high) - paid
-            if value > stated:
-                return (
-                    f"box {b + 1} is claimed to be worth {stated} at most; its flow bound is "
-                    f"{value}"
-                )
-            return None
+        reason = self.boxes.reasons[b]
+        if reason == Reason.COUNTED:
+            return self._wrong_count(b, stated)
+        if reason == Reason.FLOW:
+            value = self._flow.highest(tight.lower[b], tight.upper[b]) - int(self.paid[b])
+        else:
+            value = self.packed.highest(tight, b)
+        if value > stated:
+            kind = "flow" if reason == Reason.FLOW else "packed"
+            return (
+                f"box {b + 1} is claimed to be worth {stated} at most; its {kind} bound is {value}"
+            )
+        return None
+
+    def _wrong_count(self, b: int, stated: int) -> str | None:
         if self._volume(b) > _MOST_VECTORS:
             return f"box {b + 1} is claimed to have been counted, but is too large for that"
         for vectors in self._vectors(b):
@@ -495,7 +512,7 @@ class BoxChecker:
 
     def _between(self, b: int, k: int) -> list[int]:
         allowed = self._allowed(k)
-        inside = (allowed >= self.lower[b, k]) & (allowed <= self.upper[b, k])
+        inside = (allowed >= self.tight.lower[b, k]) & (allowed <= self.tight.upper[b, k])
         result: list[int] = allowed[inside].tolist()
         return result
 
@@ -507,7 +524,9 @@ class BoxChecker:
             fine = (used @ limits.support.T <= limits.support_limit).all(axis=1)
             fine &= used.sum(axis=1) <= self.statement.max_features
             fine &= np.abs(part).sum(axis=1) <= limits.total
-            fine &= self._questions(part != 0).sum(axis=1) <= limits.asked.most
+            asked = self._questions(part != 0)
+            fine &= asked.sum(axis=1) <= limits.asked.most
+            fine &= (asked | ~self.tight.certain[b]).all(axis=1)
             for q, own, apart in self._differences:
                 fine &= (part[:, own] @ apart.T <= limits.asked.spread[q]).all(axis=1)
             if fine.any():
@@ -518,21 +537,33 @@ class BoxChecker:
 
 
 #: Reasons that are checked below: listed one by one, so that a new one is not taken on trust.
-_KNOWN = (Reason.FLOW, Reason.COUNTED, Reason.DOUBLED, Reason.FORBIDDEN, Reason.SHIFTED)
+_KNOWN = (
+    Reason.FLOW,
+    Reason.COUNTED,
+    Reason.DOUBLED,
+    Reason.FORBIDDEN,
+    Reason.SHIFTED,
+    Reason.PACKED,
+)
+_VALUED = (Reason.FLOW, Reason.COUNTED, Reason.PACKED)
 
 
 def check_bound(
-    recount: RecountedProblem, objective: Fraction, proof: Claim, full: bool, sample: int, seed: int
+    recount: RecountedProblem, objective: Fraction, proof: Claim, sample: int | None, seed: int
 ) -> Iterator[Check]:
     """Check a claimed bound of a problem; :mod:`netbenefit.certificates.judge` lists the steps."""
     yield _check_order(objective, proof.bound)
     integers = _whole_numbers(recount, proof)
     if isinstance(integers, str):
         yield Check("scale", False, integers)
-    elif proof.boxes is None:
-        yield Check("bound", None, f"not rechecked: it was obtained by {proof.method}")
-    else:
-        yield from _check_boxes(integers, proof.bound, proof.boxes, full, sample, seed)
+        return
+    text = "values are whole numbers, without any rounding"
+    if not integers.exact:
+        text = f"rounding of values may add {float(integers.rounding):.2g} to the bound, "
+        fine = integers.rounding <= NEGLIGIBLE
+        text += "which is negligible" if fine else "so that nothing is called optimal"
+    yield Check("scale", True, text)
+    yield from _check_boxes(integers, proof.bound, proof.boxes, sample, seed)
 
 
 def _check_order(objective: Fraction, bound: Fraction) -> Check:
@@ -546,11 +577,17 @@ def _check_order(objective: Fraction, bound: Fraction) -> Check:
 
 def _whole_numbers(recount: RecountedProblem, proof: Claim) -> IntegerRecount | str:
     """The problem on the scale of the boxes' values, or what is wrong with that scale."""
+    stated = proof.scale
     try:
-        integers = recount.in_integers(proof.scale)
+        integers = recount.in_integers(stated.total)
     except InputError as error:
         return str(error)
-    stated = proof.scale
+    whole = recount.whole_total
+    if not integers.exact and whole is not None:
+        return (
+            f"the boxes' values were rounded, which nothing makes necessary: at a total of {whole} "
+            "all are whole numbers"
+        )
     if stated.constant != integers.constant:
         return f"the constant of the boxes' values is {integers.constant}, not {stated.constant}"
     prices = integers.price, integers.question_price
@@ -559,40 +596,66 @@ def _whole_numbers(recount: RecountedProblem, proof: Claim) -> IntegerRecount | 
             f"in the boxes' values, a rule costs {prices[0]} and its question {prices[1]} more, "
             f"not {stated.price} and {stated.question_price}"
         )
-    if stated.exact and not integers.exact:
-        return "the boxes' values are claimed to be exact, but had to be rounded"
-    most = Fraction(0) if stated.exact else integers.most_rounding
-    if not 0 <= proof.rounding <= most:
-        return f"rounding can add at most {float(most):g}, not {float(proof.rounding):g}"
+    if stated.exact != integers.exact:
+        said, found = ("exact", "rounded")[:: 1 if stated.exact else -1]
+        return f"the boxes' values are claimed to be {said}, but are {found}"
+    if proof.rounding != integers.rounding:
+        return (
+            f"rounding can add {float(integers.rounding):g}, not {float(proof.rounding):g}, to the "
+            "bound"
+        )
     return integers
 
 
 def _check_boxes(
-    integers: IntegerRecount, bound: Fraction, boxes: Boxes, full: bool, sample: int, seed: int
+    integers: IntegerRecount, bound: Fraction, boxes: Boxes, sample: int | None, seed: int
 ) -> Iterator[Check]:
-    unknown = ~np.isin(boxes.reasons, _KNOWN)
-    if boxes.lower.shape[1] != integers.units.shape[1] or unknown.any():
-        what = "an unknown reason" if unknown.any() else "another number of columns"
-        yield Check("boxes", False, f"they have {what}")
+    wrong = _misfit(integers, boxes)
+    if wrong is None:
+        checker = BoxChecker(integers, boxes)
+        wrong = checker.packed.wrong_conflicts()
+    if wrong is not None:
+        yield Check("boxes", False, wrong)
         return
-    checker = BoxChecker(integers, boxes)
     yield _check_cover(checker)
     yield _check_valueless(checker)
-    yield _check_values(checker, full, sample, seed)
+    yield _check_values(checker, sample, seed)
     yield _check_highest(checker, bound)
+
+
+def _misfit(integers: IntegerRecount, boxes: Boxes) -> str | None:
+    """Say why boxes cannot be about a problem."""
+    n_questions = len(integers.recount.statement.questions)
+    if not np.isin(boxes.reasons, _KNOWN).all():
+        return "they have an unknown reason"
+    if boxes.lower.shape[1] != integers.units.shape[1]:
+        return "they have another number of columns"
+    if boxes.asked is not None and boxes.asked.shape[1] != n_questions:
+        return "they have another number of questions"
+    if boxes.packing is not None:
+        pattern = boxes.packing.conflicts.pattern
+        if pattern.size and not 0 <= pattern.min() <= pattern.max() < len(integers.units):
+            return "a conflict names a pattern that there is not"
+    return None
 
 
 def _check_cover(checker: BoxChecker) -> Check:
     statement, boxes = checker.statement, checker.boxes
+    # Whether a question is asked is one more coordinate, 0 or 1, where some box cares.
+    flags = checker.asked[:, (checker.asked != Asked.EITHER).any(axis=0)]
+    lower = np.hstack([checker.lower, flags == Asked.YES])
+    upper = np.hstack([checker.upper, flags != Asked.NO])
+    root_lower = np.append(statement.lower, np.zeros(flags.shape[1], dtype=np.int64))
+    root_upper = np.append(statement.upper, np.ones(flags.shape[1], dtype=np.int64))
     try:
-        gap = find_uncovered(boxes.lower, boxes.upper, statement.lower, statement.upper)
+        gap = find_uncovered(lower, upper, root_lower, root_upper)
     except Undecided:
         return Check("cover", False, "the boxes overlap too much to see whether they cover all")
     if gap is not None:
-        return Check("cover", False, f"no box holds the points {gap}")
+        return Check("cover", False, f"no box holds the points {gap[: statement.lower.size]}")
     # Boxes that hold all points and no more volume than those share no point.
-    everything = math.prod((statement.upper - statement.lower + 1).tolist())
-    if sum(_volumes(checker.lower, checker.upper)) > everything:
+    everything = math.prod((root_upper - root_lower + 1).tolist())
+    if sum(_volumes(lower, upper)) > everything:
         return Check("cover", False, "some boxes overlap, which would hide others from a sample")
     return Check("cover", True, f"{len(boxes):,} boxes hold all points, each in one of them")
 
@@ -615,39 +678,54 @@ def _check_valueless(checker: BoxChecker) -> Check:
     return Check("reasons", True, text)
 
 
-def _check_values(checker: BoxChecker, full: bool, sample: int, seed: int) -> Check:
-    which = checker.having(Reason.FLOW, Reason.COUNTED)
-    some = f"all {which.size:,} boxes"
-    if which.size > sample and not full:
-        drawn = _draw(checker.boxes, which, sample, seed)
-        some = f"{drawn.size:,} of {which.size:,} boxes, drawn with seed {seed},"
-        which = drawn
+def _check_values(checker: BoxChecker, sample: int | None, seed: int) -> Check:
+    which = checker.having(*_VALUED)
+    text = f"all {which.size:,} boxes are worth no more than stated"
+    ok: bool | None = True
+    if sample is not None and sample < which.size:
+        drawn = _draw(checker, which, sample, seed)
+        text = f"{drawn.size:,} of {which.size:,} boxes, drawn with seed {seed}, are worth no more "
+        text += f"than stated: {sample_text(sample)}"
+        which, ok = drawn, None
     for b in which.tolist():
-        wrong = checker.wrong_value(b)
+        try:
+            wrong = checker.wrong_value(b)
+        except InputError as error:
+            wrong = str(error)
         if wrong is not None:
             return Check("values", False, wrong)
-    return Check("values", True, f"{some} are worth no more than stated")
+    return Check("values", ok, text)
 
 
-def _draw(boxes: Boxes, which: IntArray, sample: int, seed: int) -> IntArray:
-    """Draw boxes: the largest, some by their volume, some by their number.
+def sample_text(size: int) -> str:
+    """What a sample of boxes shows, none of which was wrong."""
+    share = math.ceil(1e4 * (1 - 0.05 ** (1 / size))) / 100
+    return (
+        f"with 95% certainty fewer than {share:g}% of the boxes are wrong, each weighed by what it "
+        "could hide"
+    )
 
-    A few large boxes with false values would hide a better card from a draw by number alone.
+
+def _draw(checker: BoxChecker, which: IntArray, sample: int, seed: int) -> IntArray:
+    """Draw boxes by what a false one could hide.
+
+    That is how far its value lies below what calls alone could be worth, times the number of its
+    cards in bits: a few large boxes with false values would hide a better card from a draw by
+    number, many small ones from a draw by volume.
     """
-    volumes = _volumes(boxes.lower[which], boxes.upper[which])
-    logs = np.array([math.log(max(volume, 1)) for volume in volumes])
-    share = np.exp(logs - logs.max())
+    gains = checker.integers.gains
+    ceiling = int(np.maximum(gains, 0).sum()) - checker.paid[which].astype(np.float64)
+    excess = np.maximum(ceiling - checker.boxes.values[which], 1.0)
+    volumes = _volumes(checker.tight.lower[which], checker.tight.upper[which])
+    weight = excess * [1 + math.log2(max(volume, 1)) for volume in volumes]
     rng = np.random.default_rng(seed)
-    largest = which[np.argsort(-logs, kind="stable")[: max(1, sample // 5)]]
-    by_volume = which[rng.choice(which.size, 2 * sample // 5, p=share / share.sum())]
-    by_number = which[rng.choice(which.size, sample - largest.size - by_volume.size, replace=False)]
-    drawn: IntArray = np.unique(np.concatenate([largest, by_volume, by_number]))
+    drawn: IntArray = np.unique(which[rng.choice(which.size, sample, p=weight / weight.sum())])
     return drawn
 
 
 def _check_highest(checker: BoxChecker, bound: Fraction) -> Check:
     integers, recount = checker.integers, checker.integers.recount
-    which = checker.having(Reason.FLOW, Reason.COUNTED)
+    which = checker.having(*_VALUED)
     if which.size:
         b = int(which[np.argmax(checker.boxes.values[which])])
         highest = integers.to_objective(int(checker.boxes.values[b]))
@@ -660,7 +738,7 @@ def _check_highest(checker: BoxChecker, bound: Fraction) -> Check:
         if exact is not None and exact.objective > bound:
             text = f"the card without points is worth {float(exact.objective):.9f}, above the bound"
             return Check("bound", False, text)
-    return Check("bound", True, f"no box is worth more than {shown(bound)}")
+    return Check("bound", True, f"no box is stated to be worth more than {shown(bound)}")
 
 
 def shown(value: Fraction) -> str:

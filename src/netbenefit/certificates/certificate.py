@@ -33,7 +33,7 @@ from netbenefit.certificates.statement import (
 )
 from netbenefit.common import InputError, IntArray, check_object, parse, read_text, write_bytes
 from netbenefit.data import PatternTable
-from netbenefit.problem import IntegerProblem, Problem, Proof, SolverResult
+from netbenefit.problem import Boxes, IntegerProblem, Problem, Proof, Reason, SolverResult
 
 if TYPE_CHECKING:  # the judge reads this module, and needs no teacher
     from netbenefit.teachers import Taught
@@ -94,7 +94,9 @@ def table_digest(table: PatternTable) -> str:
 
 
 SCHEMA = "netbenefit.certificate"
-VERSIONS = (5,)
+VERSIONS = (6,)
+#: Bytes that the text of any file may take, and as many more for each byte of a gzip file.
+_FREE, _SHARE = 2**24, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +172,7 @@ class Certificate:
         content = Path(path).read_bytes()
         try:
             if content.startswith(b"\x1f\x8b"):
-                content = gzip.decompress(content)
+                content = _unzip(content)
             return cls.from_json(content.decode("utf-8-sig"))
         except (OSError, EOFError, zlib.error):
             raise InputError(f"{path}: not a whole gzip file. Fetch it again.") from None
@@ -178,6 +180,17 @@ class Certificate:
             raise InputError(f"{path}: not a certificate, since it is not UTF-8 text.") from None
         except InputError as error:
             raise InputError(f"{path}: ", *error.args) from None
+
+
+def _unzip(content: bytes) -> bytes:
+    """Decompress a gzip file, unless it grows out of proportion."""
+    unzip, most = zlib.decompressobj(wbits=31), _FREE + _SHARE * len(content)
+    text = unzip.decompress(content, most)
+    if unzip.unconsumed_tail:
+        raise InputError(f"it would take more than {most:,} bytes, which no certificate does.")
+    if not unzip.eof or unzip.unused_data:
+        raise EOFError
+    return text
 
 
 def _check_digest(data: dict[str, Any], what: str) -> None:
@@ -270,9 +283,13 @@ def _lesson(table: PatternTable, taught: Taught) -> Lesson:
 
 def _claim(problem: Problem, proof: Proof) -> Claim:
     integers = IntegerProblem.of(problem)
+    boxes = _ceiling(integers) if proof.boxes is None else proof.boxes
+    bound = proof.bound
+    if proof.boxes is None:
+        bound = max(bound, integers.to_objective(int(boxes.values[0])))
     return Claim(
         method=proof.method,
-        bound=proof.bound,
+        bound=bound,
         rounded=proof.rounded,
         rounding=proof.rounding,
         details=proof.details,
@@ -283,8 +300,33 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
             integers.question_price,
             integers.exact,
         ),
-        boxes=proof.boxes,
+        boxes=_ordered(boxes, problem.patterns),
     )
+
+
+def _ceiling(integers: IntegerProblem) -> Boxes:
+    """One box for everything, in which no pattern is wrong and nothing costs anything."""
+    return Boxes(
+        lower=integers.lower[None],
+        upper=integers.upper[None],
+        values=np.array([integers.ceiling]),
+        reasons=np.array([Reason.PACKED]),
+    )
+
+
+def _ordered(boxes: Boxes, table: PatternTable) -> Boxes:
+    """The same boxes, with the patterns of conflicts in the order of the digest."""
+    if boxes.packing is None:
+        return boxes
+    return with_patterns(boxes, np.argsort(pattern_order(table)))
+
+
+def with_patterns(boxes: Boxes, place: IntArray) -> Boxes:
+    """The same boxes, where pattern u of a conflict is now called ``place[u]``."""
+    packing = boxes.packing
+    assert packing is not None
+    conflicts = replace(packing.conflicts, pattern=place[packing.conflicts.pattern])
+    return replace(boxes, packing=replace(packing, conflicts=conflicts))
 
 
 def differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterator[str]:

@@ -8,15 +8,15 @@ itself:
 2. The points are allowed, and their objective, cut-offs and risks are as stated.
 3. The bound is not below the objective.
 4. The boxes cover the whole search space.
-5. No box is worth more than stated: all of them, or a random sample where there are many.
+5. No box is worth more than stated.
 6. The bound covers every box.
 
 Where a teacher took part, no teacher is run: the certificate holds the events that it expected of
 every pattern, and the blend with the outcomes is counted again from the data and these.  Beside the
 objective, which is about the blend, the verdict states the card's plain net benefit on the rows.
 
-A bound without boxes comes from a method whose steps the certificate does not hold.  It is accepted
-with the remark that it was not rechecked, and refused in a full check.
+A certificate without a bound claims nothing about other cards.  A look at a sample of the boxes
+shows at best that the certificate is consistent.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards import Provenance, Scorecard
-from netbenefit.certificates.boxes import check_bound, shown
+from netbenefit.certificates.boxes import NEGLIGIBLE, check_bound, sample_text, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
 from netbenefit.certificates.recount import (
     RecountedProblem,
@@ -40,7 +40,7 @@ from netbenefit.certificates.recount import (
     questions_differ,
     rebuild_table,
 )
-from netbenefit.certificates.statement import Answer, Check, Statement
+from netbenefit.certificates.statement import Answer, Check, Claim, Statement
 from netbenefit.common import InputError, relative_gap, setting
 from netbenefit.data import PatternTable
 
@@ -155,27 +155,24 @@ def _difference(steps: Steps, expected: Steps, slack: float) -> str | None:
 class Verdict:
     """What the judge says."""
 
-    accepted: bool
     #: in order; a failure of :data:`_BASIC` is the last
     checks: tuple[Check, ...]
     summary: str  #: one sentence
 
     @property
     def failures(self) -> list[str]:
-        """Why it was not accepted, one text each."""
+        """Why it was refused, one text each."""
         return [f"{check.name}: {check.text}" for check in self.checks if check.ok is False]
 
     @property
-    def rechecked(self) -> bool:
-        """Whether everything was checked: nothing was taken on trust."""
-        return all(check.ok is not None for check in self.checks)
+    def consistent(self) -> bool:
+        """Whether nothing was found to be wrong, as far as it was checked."""
+        return all(check.ok is not False for check in self.checks)
 
     @property
-    def sampled(self) -> bool:
-        """Whether only some of the boxes were checked."""
-        return any(
-            check.name == "values" and "drawn with seed" in check.text for check in self.checks
-        )
+    def accepted(self) -> bool:
+        """Whether everything that the certificate claims was recounted, and holds."""
+        return all(check.ok for check in self.checks)
 
 
 def verify(
@@ -185,32 +182,29 @@ def verify(
     event: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    full: bool = False,
-    sample: int = 200,
+    sample: int | None = None,
     seed: int | None = None,
 ) -> Verdict:
     """Judge a card and its certificate by the data: the raw columns of training, or patterns.
 
-    A ``full`` check looks at every box, and refuses what cannot be rechecked.  Otherwise the values
-    of ``sample`` boxes are recomputed: a list with a share f of wrong values passes with
-    probability (1 − f) ** sample.  (That the boxes cover the search space, and boxes without a
-    value, are always checked completely.)  The ``seed`` of the sample is new each time by default,
-    so that the choice of boxes cannot be foreseen.
+    Everything that the certificate claims is recounted.  For a quick look, ``sample`` is a number
+    of boxes: only their values are recounted, and the verdict is at best ``consistent``, never
+    ``accepted``.  (That the boxes cover the search space, and boxes without a value, are always
+    checked completely.)  The ``seed`` of the sample is new each time by default, so that the choice
+    of boxes cannot be foreseen.
     """
-    if sample < 1:
+    if sample is not None and sample < 1:
         raise InputError(setting("sample", sample), " must be at least 1.")
     if isinstance(data, PatternTable) != (event is None):
         raise InputError("pass columns and event, or a PatternTable alone.")
     seed = secrets.randbits(32) if seed is None else seed
     checks: list[Check] = []
-    for check in _checks(card, certificate, data, event, sample_weight, full, sample, seed):
+    for check in _checks(card, certificate, data, event, sample_weight, sample, seed):
         checks.append(check)
         if check.ok is False and check.name in _BASIC:
             break
-    refused = (False, None) if full else (False,)
-    accepted = not any(check.ok in refused for check in checks)
-    verdict = Verdict(accepted, tuple(checks), "")
-    return replace(verdict, summary=_summary(certificate, verdict))
+    verdict = Verdict(tuple(checks), "")
+    return replace(verdict, summary=_summary(certificate, verdict, sample))
 
 
 #: Where one of these fails, the rest means nothing.
@@ -223,8 +217,7 @@ def _checks(
     data: PatternTable | Mapping[str, NDArray[Any]],
     event: ArrayLike | None,
     sample_weight: ArrayLike | None,
-    full: bool,
-    sample: int,
+    sample: int | None,
     seed: int,
 ) -> Iterator[Check]:
     statement = certificate.problem
@@ -247,10 +240,10 @@ def _checks(
     if not isinstance(data, PatternTable):
         yield _check_scores(card, certificate, recount, data)
     if certificate.proof is None:
-        yield Check("bound", None, "the certificate claims no bound: nothing is proven")
+        yield Check("bound", True, "none is claimed: nothing is proven about better cards")
         return
     objective = certificate.answer.objective
-    yield from check_bound(recount, objective, certificate.proof, full, sample, seed)
+    yield from check_bound(recount, objective, certificate.proof, sample, seed)
 
 
 # -- data, card, answer ----------------------------------------------------------------------------
@@ -381,7 +374,7 @@ def _wrong_record(
     lesson, strength = statement.teacher, 0.0
     if lesson is not None:
         strength = math.inf if lesson.strength is None else float(lesson.strength)
-    reached = proof is not None and proof.bound <= answer.objective + proof.rounding
+    reached = proof is not None and is_reached(proof, answer.objective)
     bound = None if proof is None else float(answer.objective)
     if proof is not None and not reached:
         bound = float(proof.bound)
@@ -446,28 +439,32 @@ def _check_scores(
     return Check("scores", True, f"the card gives {rows.size:,} rows the scores of the points")
 
 
-def _summary(certificate: Certificate, verdict: Verdict) -> str:
+def _summary(certificate: Certificate, verdict: Verdict, sample: int | None) -> str:
     failed = [check.name for check in verdict.checks if check.ok is False]
     if failed:
         return f"refused: {', '.join(failed)} did not hold"
-    if not verdict.accepted:
-        return "refused: a full check was requested, and the bound cannot be rechecked"
-    objective = certificate.problem.objective_in_full
-    return f"{_acceptance(certificate, verdict)}; objective: {objective}"
+    if verdict.accepted:
+        text = f"accepted: {_acceptance(certificate)}"
+    else:
+        assert sample is not None  # nothing else is left out
+        text = f"consistent, bound not fully recounted: {sample_text(sample)}"
+    return f"{text}; objective: {certificate.problem.objective_in_full}"
 
 
-def _acceptance(certificate: Certificate, verdict: Verdict) -> str:
+def is_reached(proof: Claim, objective: Fraction) -> bool:
+    """Whether nothing is better than an objective, up to rounding that is negligible."""
+    slack = proof.rounding if proof.rounding <= NEGLIGIBLE else 0
+    return proof.bound <= objective + slack
+
+
+def _acceptance(certificate: Certificate) -> str:
     proof, objective = certificate.proof, certificate.answer.objective
     if proof is None:
-        return "accepted: the card is as stated; nothing is claimed about better ones"
-    if not verdict.rechecked:
-        return f"accepted, bound not rechecked: obtained by {proof.method}"
-    how = "accepted on a sample of the boxes" if verdict.sampled else "accepted"
-    if proof.bound == objective:
-        return f"{how}: no allowed card is better"
-    if proof.bound <= objective + proof.rounding:
-        return f"{how}: no allowed card is better, up to the rounding of real weights"
+        return "the card is as stated; nothing is claimed, or proven, about better ones"
+    if is_reached(proof, objective):
+        rounded = ", up to negligible rounding" if proof.bound > objective else ""
+        return f"no allowed card is better{rounded}"
     if not objective:  # no share of it says anything
-        return f"{how}: no allowed card is worth more than {shown(proof.bound)}"
+        return f"no allowed card is worth more than {shown(proof.bound)}"
     gap = relative_gap(float(objective), float(proof.bound))
-    return f"{how}: no allowed card is better by more than {gap:.2%}"
+    return f"no allowed card is better by more than {gap:.2%}"

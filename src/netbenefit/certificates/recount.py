@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards import Kind, PerUnit, Readings, Term, numeric_column
 from netbenefit.certificates.certificate import pattern_order
-from netbenefit.certificates.statement import Lesson, Statement, ValueScale
+from netbenefit.certificates.statement import Lesson, Statement
 from netbenefit.common import InputError, IntArray, find_decimals, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
@@ -86,7 +86,7 @@ def _binned(
 
 
 def _term_values(term: Term, exact: bool, column: NDArray[Any]) -> NDArray[Any]:
-    if isinstance(term, PerUnit) and term.lower is None and term.upper is None:
+    if isinstance(term, PerUnit) and (term.lower, term.upper, term.log) == (None, None, False):
         values = numeric_column(term.feature, column)  # the table itself counts in steps
         decimals, fits = find_decimals(values)
         if exact and not (fits and decimals <= term.decimals):
@@ -198,6 +198,8 @@ def _alike(one: Questions, other: Questions) -> bool:
 
 #: Sums of int64 stay below this.
 _ROOM = 2**62
+#: Where a scale without rounding stays below this, there is no reason to round.
+_EXACT = 2**40
 #: Vectors of a box that are counted at once.
 _CHUNK = 2048
 
@@ -368,39 +370,69 @@ class RecountedProblem:
         if any(4 * sum(m * c for m, c in zip(most, row, strict=True)) >= 2**63 for row in answers):
             raise InputError("points of answers could exceed 64-bit integers.")
 
-    def in_integers(self, scale: ValueScale) -> IntegerRecount:
-        """The problem in whole numbers of a stated scale, rounded so that no value is too low."""
-        if scale.total <= 0:
+    def in_integers(self, total: Fraction) -> IntegerRecount:
+        """The problem in whole numbers, at a scale, rounded so that no value is too low."""
+        if total <= 0:
             raise InputError("the scale of the boxes' values is not positive.")
-        events, others = self.masses
-        one = scale.total / self.total
-        rows, kept, constant = [], [], Fraction(0)
-        rule = scale.total * self.statement.rule_penalty
-        question = scale.total * (self.statement.penalty - self.statement.rule_penalty)
+        one = math.lcm(*(v.denominator for part in self.masses for v in part))
+        events, others = ([int(v * one) for v in part] for part in self.masses)
+        rule = total * self.statement.rule_penalty
+        question = total * (self.statement.penalty - self.statement.rule_penalty)
         exact = rule.denominator == 1 and question.denominator == 1
+        rows, kept, constant = [], [], Fraction(0)
         for i, (weight, odds) in enumerate(zip(self.statement.weights, self.odds, strict=True)):
+            found = total * weight / (self.total * one)
             if weight * odds == 0:
-                constant += one * weight * sum(events)  # all are called positive, or nothing counts
+                constant += found * sum(events)  # all are called positive, or nothing counts
                 continue
-            a, b = one * weight, one * weight * odds
             kept.append(i)
-            row = [a * u - b * v for u, v in zip(events, others, strict=True)]
-            exact = exact and all(gain.denominator == 1 for gain in row)
-            rows.append([math.ceil(gain) for gain in row])
+            row, whole = self._gains(events, others, found, odds)
+            rows.append(row)
+            exact = exact and whole
         largest = sum(abs(g) for row in rows for g in row)
         if largest + (rule + question) * len(self.statement.names) >= _ROOM:
             raise InputError("the values of boxes could exceed 64-bit integers.")
-        gains = np.array(rows, dtype=np.int64).reshape(len(rows), len(self.table))
         return IntegerRecount(
             recount=self,
-            gains=gains,
+            gains=np.array(rows, dtype=np.int64).reshape(len(rows), len(self.table)),
             kept=tuple(kept),
             price=math.floor(rule),
             question_price=math.floor(question),
             constant=constant,
-            total=scale.total,
+            total=total,
             exact=exact,
         )
+
+    def _gains(
+        self, events: list[int], others: list[int], found: Fraction, odds: Fraction
+    ) -> tuple[list[int], bool]:
+        """Gains of a threshold, rounded up, and whether none had to be.
+
+        Without limits on rates, calling none is allowed, so that a loss beyond the sum of all gains
+        counts as that sum: no set that holds such a pattern is worth calling, either way.
+        """
+        alarm = found * odds
+        parts = math.lcm(found.denominator, alarm.denominator)
+        a, b = int(found * parts), int(alarm * parts)
+        exact = [a * u - b * v for u, v in zip(events, others, strict=True)]
+        gains = [-(-gain // parts) for gain in exact]
+        if self.statement.limits.rates is not None:
+            return gains, all(gain % parts == 0 for gain in exact)
+        most = sum(gain for gain in gains if gain > 0)
+        whole = all(gain % parts == 0 or gain < -most * parts for gain in exact)
+        return [max(gain, -most) for gain in gains], whole
+
+    @property
+    def whole_total(self) -> Fraction | None:
+        """A scale at which nothing has to be rounded, if there is one within room."""
+        if not self.table.is_whole:
+            return None
+        worth = [(w, w * r) for w, r in zip(self.statement.weights, self.odds, strict=True)]
+        gains = self.total * math.lcm(*(v.denominator for pair in worth for v in pair))
+        prices = self.statement.rule_penalty * gains, self.statement.penalty * gains
+        total = gains * math.lcm(*(price.denominator for price in prices))
+        largest = max([Fraction(1), *(b for _, b in worth)])
+        return total if total * largest <= _EXACT else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,8 +461,10 @@ class IntegerRecount:
         return int(10 ** max(self.recount.table.decimals))
 
     @property
-    def most_rounding(self) -> Fraction:
-        """How much higher than the true objective a value may seem, where something was rounded."""
+    def rounding(self) -> Fraction:
+        """How much higher than the true objective a value may seem."""
+        if self.exact:
+            return Fraction(0)
         prices = self.units.shape[1]
         asked = self.recount.statement.questions
         if asked.grouped:

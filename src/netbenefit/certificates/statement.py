@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,17 @@ from netbenefit.common import (
     read_text,
     wrong,
 )
-from netbenefit.problem import Boxes, Limits, QuestionLimits, Questions, RateLimits
+from netbenefit.problem import (
+    Asked,
+    Boxes,
+    Conflicts,
+    Limits,
+    Packing,
+    QuestionLimits,
+    Questions,
+    RateLimits,
+    Way,
+)
 
 _T = TypeVar("_T")
 
@@ -138,7 +149,7 @@ class Claim:
     rounding: Fraction
     details: dict[str, Any]
     scale: ValueScale
-    boxes: Boxes | None
+    boxes: Boxes  #: patterns of conflicts are in the order of the digest
 
 
 class Check(NamedTuple):
@@ -156,10 +167,18 @@ class Check(NamedTuple):
 
 #: Points lie within these.
 _MOST = 10**9
-#: Most entries of an array that is unpacked.
-_MOST_ENTRIES = 2**31
+#: Most values that the points of a column can have.
+_MOST_VALUES = 20_001
 #: How the arrays of boxes are packed.
 _PACKED = {"lower": "<i4", "upper": "<i4", "values": "<i8", "reasons": "<u1"}
+#: How the arrays of packed boxes are: of conflicts, their members, boxes, entries and fines.
+_COUNTS = {
+    "conflicts": {"threshold": "<i4", "conflict_start": "<i8"},
+    "members": {"pattern": "<i4", "times": "<i8"},
+    "entries": {"start": "<i8", "conflict": "<i4", "amount": "<i8", "way": "<u1"},
+    "fines": {"fine_start": "<i8", "limit": "<i4", "fine": "<i8"},
+}
+_STARTS = ("conflict_start", "start", "fine_start")
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -237,7 +256,7 @@ def write_claim(claim: Claim | None) -> dict[str, Any] | None:
     """Return a bound and its origin as JSON; nothing where nothing is proven."""
     if claim is None:
         return None
-    boxes = None if claim.boxes is None else _write_boxes(claim.boxes)
+    boxes = _write_boxes(claim.boxes)
     return {**write_record(claim), "scale": write_record(claim.scale), "boxes": boxes}
 
 
@@ -259,7 +278,31 @@ def _pack(values: IntArray, kind: str) -> str:
 
 def _write_boxes(boxes: Boxes) -> dict[str, Any]:
     packed = {key: _pack(getattr(boxes, key), kind) for key, kind in _PACKED.items()}
-    return {"count": len(boxes), "columns": int(boxes.lower.shape[1]), **packed}
+    asked, packing = boxes.asked, boxes.packing
+    return {
+        "count": len(boxes),
+        "columns": int(boxes.lower.shape[1]),
+        **packed,
+        "questions": 0 if asked is None else int(asked.shape[1]),
+        "asked": None if asked is None else _pack(asked, "<u1"),
+        "packing": None if packing is None else _write_packing(packing),
+    }
+
+
+def _write_packing(packing: Packing) -> dict[str, Any]:
+    conflicts = packing.conflicts
+    arrays = {**vars(packing), **vars(conflicts), "conflict_start": conflicts.start}
+    arrays["start"] = packing.start
+    sizes = {
+        "conflicts": len(conflicts),
+        "members": conflicts.pattern.size,
+        "entries": packing.conflict.size,
+        "fines": packing.limit.size,
+    }
+    return {
+        **sizes,
+        **{k: _pack(arrays[k], kind) for part in _COUNTS.values() for k, kind in part.items()},
+    }
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -402,13 +445,11 @@ def _read_lesson(data: Any, path: str) -> Lesson:
     patterns = read_integer(data["patterns"], f"{path}.patterns")
     if denominator < 1:
         wrong(f"{path}.denominator", "a whole number from 1", denominator)
-    if not 0 <= patterns <= _MOST_ENTRIES:
-        wrong(f"{path}.patterns", "a usable number", patterns)
     return Lesson(
         read_text(data["name"], f"{path}.name"),
         strength,
         denominator,
-        _unpack(data["expected"], f"{path}.expected", "<i8", (patterns,)),
+        _Unpacker().read(data["expected"], f"{path}.expected", "<i8", patterns),
         float(read_number(data["net_benefit"], f"{path}.net_benefit")),
         float(read_number(data["blended_benefit"], f"{path}.blended_benefit")),
     )
@@ -433,7 +474,7 @@ def _limits(
     check_object(data, path, ("values", "support", "support_limit", "total", "rates"))
     n_columns = len(lower)
     widths = [high - low + 1 for low, high in zip(lower, upper, strict=True)]
-    if max(widths) * n_columns > 10**8:
+    if max(widths) > _MOST_VALUES or max(widths) * n_columns > 10**7:
         raise InputError(f"{path}: the points have too many values to check.")
     mask = np.arange(max(widths)) < np.array(widths)[:, None]
     read_values = or_null(lambda item, at: read_list(item, at, read_points))
@@ -496,7 +537,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
         rounding=read_fraction,
         details=_read_details,
         scale=_read_scale,
-        boxes=or_null(_read_boxes),
+        boxes=_read_boxes,
     )
 
 
@@ -519,35 +560,97 @@ def _read_scale(data: Any, path: str) -> ValueScale:
     )
 
 
+class _Unpacker:
+    """Unpacks arrays, and counts what they take before it is taken."""
+
+    #: Bytes that all arrays of a file may take, and how many for each letter of packed text.
+    most, share, free = 2**30, 250, 2**20
+
+    def __init__(self) -> None:
+        self.taken = 0
+
+    def read(self, text: Any, path: str, kind: str, *shape: int) -> IntArray:
+        """Return an array; refuse what is damaged, or out of proportion."""
+        letters, entries = read_text(text, path), math.prod(shape)
+        self.taken += 8 * entries
+        if min(shape) < 0 or 8 * entries > self.free + self.share * len(letters):
+            raise InputError(f"{path} does not hold {entries:,} entries. The file is damaged.")
+        if self.taken > self.most:
+            raise InputError(f"{path}: its arrays would take more than {self.most:,} bytes.")
+        size = entries * np.dtype(kind).itemsize
+        try:
+            packed = base64.b64decode(letters, validate=True)
+            unzip = zlib.decompressobj()
+            raw = unzip.decompress(packed, size + 1)  # no more, however much a hostile file holds
+        except (binascii.Error, ValueError, zlib.error):
+            raise InputError(f"{path} cannot be unpacked. The file is damaged.") from None
+        if len(raw) != size or not unzip.eof or unzip.unused_data:
+            raise InputError(f"{path} does not hold {entries:,} entries. The file is damaged.")
+        return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
+
+
 def _read_boxes(data: Any, path: str) -> Boxes:
-    check_object(data, path, ("count", "columns", *_PACKED))
-    count, width = (read_integer(data[key], f"{path}.{key}") for key in ("count", "columns"))
-    if count < 0 or width < 1 or count * width > _MOST_ENTRIES:
-        wrong(path, "boxes of a usable number", [count, width])
-    unpacked = {}
+    check_object(data, path, ("count", "columns", "questions", *_PACKED, "asked", "packing"))
+    count, width, asked = (
+        read_integer(data[key], f"{path}.{key}") for key in ("count", "columns", "questions")
+    )
+    if count < 1 or width < 1 or asked < 0:
+        wrong(path, "at least one box of at least one column", [count, width, asked])
+    unpack, arrays = _Unpacker(), {}
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
-        unpacked[key] = _unpack(data[key], f"{path}.{key}", kind, shape)
+        arrays[key] = unpack.read(data[key], f"{path}.{key}", kind, *shape)
+    if data["asked"] is not None:
+        arrays["asked"] = unpack.read(data["asked"], f"{path}.asked", "<u1", count, asked)
+        if (arrays["asked"] > max(Asked)).any():
+            wrong(f"{path}.asked", "flags from 0 to 2", int(arrays["asked"].max()))
+    packing = None
+    if data["packing"] is not None:
+        packing = _read_packing(data["packing"], f"{path}.packing", count, unpack)
     return Boxes(
-        lower=unpacked["lower"],
-        upper=unpacked["upper"],
-        values=unpacked["values"],
-        reasons=unpacked["reasons"],
+        lower=arrays["lower"],
+        upper=arrays["upper"],
+        values=arrays["values"],
+        reasons=arrays["reasons"],
+        asked=arrays.get("asked"),
+        packing=packing,
     )
 
 
-def _unpack(text: Any, path: str, kind: str, shape: tuple[int, ...]) -> IntArray:
-    size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    letters = read_text(text, path)
-    try:
-        packed = base64.b64decode(letters, validate=True)
-        unzip = zlib.decompressobj()
-        raw = unzip.decompress(packed, size + 1)  # no more, however much a hostile file holds
-    except (binascii.Error, ValueError, zlib.error):
-        raise InputError(f"{path} cannot be unpacked. The file is damaged.") from None
-    if len(raw) != size or not unzip.eof or unzip.unused_data:
-        raise InputError(f"{path} does not hold {shape[0]:,} entries. The file is damaged.")
-    return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
+def _read_packing(data: Any, path: str, count: int, unpack: _Unpacker) -> Packing:
+    check_object(data, path, (*_COUNTS, *(key for part in _COUNTS.values() for key in part)))
+    sizes = {name: read_integer(data[name], f"{path}.{name}") for name in _COUNTS}
+    owners = {"conflict_start": sizes["conflicts"], "start": count, "fine_start": count}
+    ends = dict(zip(_STARTS, ("members", "entries", "fines"), strict=True))
+    arrays: dict[str, IntArray] = {}
+    for name, part in _COUNTS.items():
+        for key, kind in part.items():
+            size = owners[key] + 1 if key in owners else sizes[name]
+            arrays[key] = unpack.read(data[key], f"{path}.{key}", kind, size)
+    for key, end in ends.items():
+        start = arrays[key]
+        if start[0] or start[-1] != sizes[end] or (np.diff(start) < 0).any():
+            wrong(f"{path}.{key}", f"rising numbers from 0 to {sizes[end]:,}", start[:3].tolist())
+    for key, least, most in (
+        ("conflict", 0, sizes["conflicts"] - 1),
+        ("amount", 1, None),
+        ("way", 0, max(Way)),
+        ("limit", 0, None),
+        ("fine", 1, None),
+    ):
+        values = arrays[key]
+        if values.size and (values.min() < least or (most is not None and values.max() > most)):
+            room = f"from {least}" + ("" if most is None else f" to {most:,}")
+            wrong(f"{path}.{key}", f"numbers {room}", [int(values.min()), int(values.max())])
+    return Packing(
+        conflicts=Conflicts(
+            threshold=arrays["threshold"],
+            start=arrays["conflict_start"],
+            pattern=arrays["pattern"],
+            times=arrays["times"],
+        ),
+        **{key: arrays[key] for key in (*_COUNTS["entries"], *_COUNTS["fines"])},
+    )
 
 
 def check_version(version: Any, known: tuple[int, ...]) -> None:
