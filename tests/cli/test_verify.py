@@ -59,10 +59,17 @@ def test_verify_refuses_an_empty_sample(fitted: tuple[str, Path, Path], table: P
 
 def test_verify_accepts_a_true_proof(fitted: tuple[str, Path, Path], table: Path) -> None:
     _, card, proof = fitted
-    for options in ([], ["--full"], ["--sample", 3, "--seed", 1]):
-        printed = run("verify", card, proof, table, *options)
+    printed = run("verify", card, proof, table)
+    assert "accepted: no allowed card is better" in printed
+    look = ["--sample", 3, "--seed", 1]
+    for options, code in ((look, 3), ([*look, "--allow-unchecked"], 0)):
+        printed = run("verify", card, proof, table, *options, code=code)
         assert "✗" not in printed
-        assert "accepted" in printed
+        assert "? values" in printed
+        assert "consistent, bound not fully recounted: with 95% certainty fewer than 63.16% of" in (
+            printed
+        )
+        assert "better" not in printed
 
 
 def test_verify_refuses_what_does_not_hold(
@@ -98,7 +105,7 @@ def test_verify_accepts_a_taught_card(table: Path, tmp_path: Path, solver: str) 
     assert origin.prior_strength == 4000
     assert (origin.status == "optimal") == (solver != "local")  # eight patterns are soon proven
     if solver == "local":
-        assert "nothing is claimed about better ones" in printed
+        assert "nothing is claimed, or proven, about better ones" in printed
     changed = json.loads(card.read_text())
     changed["provenance"]["prior_strength"] = 100.0
     card.write_text(json.dumps(changed))
@@ -197,7 +204,7 @@ def test_a_time_out_says_how_far(hard: Path, tmp_path: Path) -> None:
     assert provenance.bound - 1e-15 <= bound < provenance.bound + 2e-6
     assert percent >= 100 * (provenance.bound / provenance.objective - 1) - 1e-9
     assert "a longer --time-limit may find a better card, or prove more" in printed
-    assert "accepted" in run("verify", card, proof, hard, "--sample", 20)
+    assert "consistent" in run("verify", card, proof, hard, "--sample", 20, code=3)
 
 
 def test_ctrl_c_during_a_proof_leaves_card_bound_and_sentence(hard: Path, tmp_path: Path) -> None:
@@ -220,4 +227,4 @@ def test_ctrl_c_during_a_proof_leaves_card_bound_and_sentence(hard: Path, tmp_pa
     assert provenance.status == "interrupted"
     assert provenance.objective is not None
     assert provenance.objective < bound
-    assert "accepted" in run("verify", card, proof, hard, "--sample", 20)
+    assert "consistent" in run("verify", card, proof, hard, "--sample", 20, code=3)

@@ -267,7 +267,7 @@ def test_what_a_card_says_is_proven(
     # With a certificate, its numbers count.
     certificate = claimed(fitted[0].certificate_, objective, bound)
     assert certificate_sentence(small_card(None, None), certificate) == alone
-    whole = Verdict(True, (Check("bound", True, "no box is worth more"),), "")
+    whole = Verdict((Check("bound", True, "no box is worth more"),), "")
     assert certificate_sentence(small_card(None, None), certificate, whole) == alone.replace(
         "By its own record", "The certificate was checked against these rows and holds"
     )
@@ -275,29 +275,21 @@ def test_what_a_card_says_is_proven(
 
 def test_the_sentence_names_what_was_not_rechecked(fitted: Any) -> None:
     card, certificate = small_card(0.4, 0.5), claimed(fitted[0].certificate_, 0.4, 0.5)
-    trusted = Verdict(True, (Check("bound", None, "not rechecked: it was obtained by milp"),), "")
-    assert certificate_sentence(card, certificate, trusted).startswith(
-        "The certificate holds for these rows, but its bound was not rechecked. By its own record, "
-        "no card within the same limits has an objective more than 25.0% above"
-    )
-    drawn = Verdict(True, (Check("values", True, "9 of 99 boxes, drawn with seed 1, are"),), "")
+    drawn = Verdict((Check("values", None, "9 of 99 boxes, drawn with seed 1, are"),), "")
     assert certificate_sentence(card, certificate, drawn).startswith(
-        "The certificate was checked against these rows and holds, as far as a sample of its boxes "
-        "shows: no card within"
+        "The certificate is consistent with these rows, but its bound was not fully recounted. By "
+        "its own record, no card within the same limits has an objective more than 25.0% above"
     )
-    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-9, 1e-8)
-    whole = Verdict(True, (), "")
-    assert "a higher objective, up to the rounding of weights (" in certificate_sentence(
+    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-10, 1e-9)
+    whole = Verdict((), "")
+    assert "a higher objective, up to negligible rounding (" in certificate_sentence(
         card, near, whole
     )
 
 
 def test_the_judge_knows_an_objective_of_zero(fitted: Any) -> None:
     certificate = claimed(fitted[0].certificate_, 0.0, 0.25)
-    assert (
-        _acceptance(certificate, Verdict(True, (), ""))
-        == "accepted: no allowed card is worth more than 1/4 = 0.250000"
-    )
+    assert _acceptance(certificate) == "no allowed card is worth more than 1/4 = 0.250000"
 
 
 def test_a_certificate_that_fails_or_claims_nothing(fitted: Any) -> None:
@@ -311,7 +303,7 @@ def test_a_certificate_that_fails_or_claims_nothing(fitted: Any) -> None:
         "The certificate was checked against these rows and holds, but it claims no bound: nothing "
         "is proven about better cards."
     )
-    bad = Verdict(False, (Check("data", False, "9 rows, not 8"),), "")
+    bad = Verdict((Check("data", False, "9 rows, not 8"),), "")
     assert "does not hold for these rows: data: 9 rows, not 8." in certificate_sentence(
         card, certificate, bad
     )
@@ -321,7 +313,7 @@ def test_the_page_warns_of_rows_that_the_card_has_seen(fitted: Any) -> None:
     model, table, y = fitted
     card: Scorecard = model.scorecard_
     assert "as many rows and events here" in validation_page(card, table, y)
-    verdict = Verdict(True, (), "")
+    verdict = Verdict((), "")
     assert "learnt from, so the measures" in validation_page(card, table, y, verdict=verdict)
     fewer = {name: values[1:] for name, values in table.items()}
     assert "flatter" not in validation_page(card, fewer, y[1:])

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import maximum_flow
 from netbenefit.certificates.certificate import pattern_order, with_patterns
 from netbenefit.certificates.packing import PackedBound, members, tighten
 from netbenefit.certificates.recount import IntegerRecount, RecountedProblem, vectors_of
-from netbenefit.certificates.statement import Check, Claim
+from netbenefit.certificates.statement import NEGLIGIBLE, Check, Claim
 from netbenefit.common import InputError, IntArray
 from netbenefit.problem import Asked, Boxes, Reason
 
@@ -244,8 +244,6 @@ def _count(places: IntArray, size: int) -> NDArray[np.int64]:
     return np.bincount(places.ravel(), minlength=size).astype(np.int64)
 
 
-#: Nothing is called optimal where rounding may add more than this.
-NEGLIGIBLE = Fraction(1, 10**9)
 #: Most vectors of a box that are checked one by one.
 _MOST_VECTORS = 2_000_000
 

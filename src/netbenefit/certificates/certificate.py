@@ -31,7 +31,15 @@ from netbenefit.certificates.statement import (
     Statement,
     ValueScale,
 )
-from netbenefit.common import InputError, IntArray, check_object, parse, read_text, write_bytes
+from netbenefit.common import (
+    InputError,
+    IntArray,
+    check_object,
+    parse,
+    read_text,
+    shorten,
+    write_bytes,
+)
 from netbenefit.data import PatternTable
 from netbenefit.problem import Boxes, IntegerProblem, Problem, Proof, Reason, SolverResult
 
@@ -233,7 +241,13 @@ def make_certificate(
         terms = bins.terms
     exact = [terms is None and name not in table.rounded for name in table.names]
     if terms is None:
-        terms = [PerUnit(n, decimals=d) for n, d in zip(table.names, table.decimals, strict=True)]
+        yes_no = (
+            np.isin(table.codes, (0, 1)).all(axis=0) & (np.array(table.decimals) == 0)
+        ).tolist()
+        terms = [
+            PerUnit(name, decimals=d, binary=binary)
+            for name, d, binary in zip(table.names, table.decimals, yes_no, strict=True)
+        ]
     value = problem.evaluate(result.points)
     statement = Statement(
         data=DataDigest(
@@ -255,6 +269,7 @@ def make_certificate(
         constraints=[item.to_json() for item in problem.constraints],
         teacher=None if taught is None else _lesson(table, taught),
         readings=() if bins is None else bins.readings,
+        features=tuple(dict.fromkeys(t.feature for t in terms)) if bins is None else bins.columns,
     )
     answer = Answer(
         points=tuple(int(v) for v in result.points),
@@ -291,7 +306,7 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
         method=proof.method,
         bound=bound,
         rounded=proof.rounded,
-        rounding=proof.rounding,
+        rounding=integers.rounding,
         details=proof.details,
         scale=ValueScale(
             integers.total,
@@ -346,28 +361,32 @@ def differences(card: Scorecard, problem: Statement, answer: Answer) -> Iterator
         yield f"its weights are {_show(grid.weight_fractions)}, not {_show(problem.weights)}"
     if len(answer.points) == len(problem.terms):
         found = {
-            _bare(term): points
+            term: points
             for term, points in zip(problem.terms, answer.points, strict=True)
             if points
         }
-        ours = {_bare(rule.term): rule.points for rule in card.rules if rule.points}
+        ours = {rule.term: rule.points for rule in card.rules if rule.points}
         for term in [*found, *(term for term in ours if term not in found)]:
             here, there = ours.get(term, 0), found.get(term, 0)
             if here != there:
-                yield f'it gives "{term.text()}" {here} points, the certificate {there}'
+                kind = " yes or no" * (isinstance(term, PerUnit) and term.binary)
+                yield f'it gives "{term.text()}"{kind} {here} points, the certificate {there}'
+    if card.feature_names != problem.features:
+        yield (
+            f"the columns of an array are {shorten(card.feature_names)} to it, "
+            f"{shorten(problem.features)} to the certificate"
+        )
     stated = {reading.feature: reading for reading in problem.readings}
-    for reading in card.readings:
-        if stated.get(reading.feature) != reading:
-            yield f"it reads column {reading.feature!r} in another way than the certificate"
+    own = {reading.feature: reading for reading in card.readings}
+    used = {rule.term.feature for rule in card.rules}
+    used |= {source for name in used & set(stated) for source in stated[name].sources}
+    for name in [*own, *(name for name in stated if name in used and name not in own)]:
+        if stated.get(name) != own.get(name):
+            yield f"it reads column {name!r} in another way than the certificate"
     if card.cutoffs != answer.cutoffs:
         yield f"its cut-offs are {list(card.cutoffs)}, those of the certificate " + str(
             list(answer.cutoffs)
         )
-
-
-def _bare(term: Term) -> Term:
-    """A term without what only matters in print."""
-    return replace(term, binary=False) if isinstance(term, PerUnit) else term
 
 
 def _show(numbers: tuple[Fraction, ...]) -> str:

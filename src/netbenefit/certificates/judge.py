@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards import Provenance, Scorecard
-from netbenefit.certificates.boxes import NEGLIGIBLE, check_bound, sample_text, shown
+from netbenefit.cards import PerUnit, Provenance, Scorecard
+from netbenefit.certificates.boxes import check_bound, sample_text, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
 from netbenefit.certificates.recount import (
     RecountedProblem,
@@ -40,9 +40,10 @@ from netbenefit.certificates.recount import (
     questions_differ,
     rebuild_table,
 )
-from netbenefit.certificates.statement import Answer, Check, Claim, Statement
+from netbenefit.certificates.statement import Answer, Check, Statement
 from netbenefit.common import InputError, relative_gap, setting
 from netbenefit.data import PatternTable
+from netbenefit.problem import from_json
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
 
@@ -184,6 +185,7 @@ def verify(
     sample_weight: ArrayLike | None = None,
     sample: int | None = None,
     seed: int | None = None,
+    outcome: str | None = None,
 ) -> Verdict:
     """Judge a card and its certificate by the data: the raw columns of training, or patterns.
 
@@ -191,7 +193,8 @@ def verify(
     of boxes: only their values are recounted, and the verdict is at best ``consistent``, never
     ``accepted``.  (That the boxes cover the search space, and boxes without a value, are always
     checked completely.)  The ``seed`` of the sample is new each time by default, so that the choice
-    of boxes cannot be foreseen.
+    of boxes cannot be foreseen.  ``outcome`` is what the events of the rows are, such as
+    "ill = 1": compared with what the card says its risks are about.
     """
     if sample is not None and sample < 1:
         raise InputError(setting("sample", sample), " must be at least 1.")
@@ -199,7 +202,7 @@ def verify(
         raise InputError("pass columns and event, or a PatternTable alone.")
     seed = secrets.randbits(32) if seed is None else seed
     checks: list[Check] = []
-    for check in _checks(card, certificate, data, event, sample_weight, sample, seed):
+    for check in _checks(card, certificate, data, event, sample_weight, sample, seed, outcome):
         checks.append(check)
         if check.ok is False and check.name in _BASIC:
             break
@@ -219,6 +222,7 @@ def _checks(
     sample_weight: ArrayLike | None,
     sample: int | None,
     seed: int,
+    outcome: str | None,
 ) -> Iterator[Check]:
     statement = certificate.problem
     try:
@@ -236,7 +240,7 @@ def _checks(
     yield _check_points(certificate, recount)
     yield _check_answer(certificate, recount)
     yield from check_levels(card, certificate.answer, recount)
-    yield _check_card(card, certificate, recount)
+    yield _check_card(card, certificate, recount, outcome)
     if not isinstance(data, PatternTable):
         yield _check_scores(card, certificate, recount, data)
     if certificate.proof is None:
@@ -275,7 +279,7 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
     try:
         recount.check_room()
         _ = recount.masses  # refuses a teacher that expects more events than there are rows
-        wrong = _impossible_teacher(recount)
+        wrong = _impossible_teacher(recount) or _wrong_flag(recount)
         wrong = wrong or questions_differ(recount.statement, recount.table)
         wrong = wrong or limits_differ(recount.statement, recount.table, certificate.answer.points)
     except InputError as error:
@@ -291,10 +295,14 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
     ]
     if statement.max_features < statement.lower.size:
         texts.append(f"at most {statement.max_features} columns")
+    text = f"{', '.join(texts)}; objective: {statement.objective_in_full}"
     if statement.constraints:
-        many = len(statement.constraints)
-        texts.append(f"{many} constraint{'s' * (many > 1)}")
-    return Check("problem", True, f"{', '.join(texts)}; objective: {statement.objective_in_full}")
+        text += f"; constraints: {'; '.join(str(from_json(c)) for c in statement.constraints)}"
+    fixed = (statement.lower == 0) & (statement.upper == 0)
+    idle = [name for name, none in zip(statement.names, fixed, strict=True) if none]
+    if idle:
+        text += f"; left out, as columns without points: {', '.join(idle)}"
+    return Check("problem", True, text)
 
 
 def _questions_in_words(statement: Statement) -> Iterator[str]:
@@ -321,6 +329,15 @@ def _impossible_teacher(recount: RecountedProblem) -> str | None:
         most = float(share * sum(events) / (sum(events) + sum(others)))
         if stated > most + SLACK + 1.0 / lesson.denominator:
             return f"the teacher's stated net benefit is {stated:g}, but none exceeds {most:g}"
+    return None
+
+
+def _wrong_flag(recount: RecountedProblem) -> str | None:
+    """A column that is called yes or no, but holds other numbers."""
+    for k, term in enumerate(recount.statement.terms):
+        flagged = isinstance(term, PerUnit) and term.binary
+        if flagged and not np.isin(recount.table.codes[:, k], (0, 10**term.decimals)).all():
+            return f"column {term.feature!r} is called yes or no, but holds other numbers"
     return None
 
 
@@ -354,10 +371,15 @@ def _check_answer(certificate: Certificate, recount: RecountedProblem) -> Check:
     return Check("objective", True, text)
 
 
-def _check_card(card: Scorecard, certificate: Certificate, recount: RecountedProblem) -> Check:
+def _check_card(
+    card: Scorecard, certificate: Certificate, recount: RecountedProblem, outcome: str | None
+) -> Check:
     wrong = list(differences(card, certificate.problem, certificate.answer))
     if card.provenance is not None:
         wrong += _wrong_record(card.provenance, certificate, recount)
+        about = card.provenance.outcome
+        if None not in (about, outcome) and about != outcome:
+            wrong.append(f"its risks are those of {about}, the events here are {outcome}")
     scores = recount.scores(certificate.answer.points)
     reach = min(scores) + card.shift, max(scores) + card.shift
     if card.score_range is not None and card.score_range != reach:
@@ -374,7 +396,7 @@ def _wrong_record(
     lesson, strength = statement.teacher, 0.0
     if lesson is not None:
         strength = math.inf if lesson.strength is None else float(lesson.strength)
-    reached = proof is not None and is_reached(proof, answer.objective)
+    reached = proof is not None and proof.bound <= answer.objective + proof.slack
     bound = None if proof is None else float(answer.objective)
     if proof is not None and not reached:
         bound = float(proof.bound)
@@ -383,6 +405,7 @@ def _wrong_record(
         "n_rows": float(statement.data.rows),
         "n_events": float(statement.data.events),
         "n_patterns": statement.data.patterns,
+        "prevalence": float(statement.data.events / statement.data.rows),
         "objective": float(answer.objective),
         "penalty": float(statement.penalty),
         "rule_penalty": float(statement.rule_penalty),
@@ -451,17 +474,11 @@ def _summary(certificate: Certificate, verdict: Verdict, sample: int | None) -> 
     return f"{text}; objective: {certificate.problem.objective_in_full}"
 
 
-def is_reached(proof: Claim, objective: Fraction) -> bool:
-    """Whether nothing is better than an objective, up to rounding that is negligible."""
-    slack = proof.rounding if proof.rounding <= NEGLIGIBLE else 0
-    return proof.bound <= objective + slack
-
-
 def _acceptance(certificate: Certificate) -> str:
     proof, objective = certificate.proof, certificate.answer.objective
     if proof is None:
         return "the card is as stated; nothing is claimed, or proven, about better ones"
-    if is_reached(proof, objective):
+    if proof.bound <= objective + proof.slack:
         rounded = ", up to negligible rounding" if proof.bound > objective else ""
         return f"no allowed card is better{rounded}"
     if not objective:  # no share of it says anything

@@ -42,6 +42,9 @@ from netbenefit.problem import (
 
 _T = TypeVar("_T")
 
+#: Nothing is called optimal where rounding may add more than this.
+NEGLIGIBLE = Fraction(1, 10**9)
+
 
 class DataDigest(NamedTuple):
     """The data of a problem, known again by its digest; the other figures explain it."""
@@ -86,6 +89,7 @@ class Statement:
     #: what the outcomes are blended with; None where they are all that counts
     teacher: Lesson | None = None
     readings: tuple[Reading, ...] = ()  #: how raw columns are read, where a binner made the columns
+    features: tuple[str, ...] = ()  #: raw columns, in the order of an array that a card scores
 
     @property
     def objective(self) -> str:
@@ -151,6 +155,11 @@ class Claim:
     scale: ValueScale
     boxes: Boxes  #: patterns of conflicts are in the order of the digest
 
+    @property
+    def slack(self) -> Fraction:
+        """How much of the bound may be ascribed to rounding, and the card be called optimal."""
+        return self.rounding if self.rounding <= NEGLIGIBLE else Fraction(0)
+
 
 class Check(NamedTuple):
     """One thing that was checked."""
@@ -197,6 +206,7 @@ def write_problem(statement: Statement) -> dict[str, Any]:
         ],
         "questions": _write_questions(statement.questions, limits.asked),
         "readings": [reading_data(reading) for reading in statement.readings],
+        "features": list(statement.features),
         "thresholds": [str(p) for p in statement.thresholds],
         "weights": [str(w) for w in statement.weights],
         "objective": statement.objective,
@@ -310,8 +320,17 @@ def _write_packing(packing: Packing) -> dict[str, Any]:
 
 def read_problem(data: Any, path: str) -> Statement:
     """Read what :func:`write_problem` wrote (and its digest, which the caller compares)."""
-    keys = ("digest", "data", "columns", "questions", "readings", "thresholds", "weights")
-    more = ("objective", "penalty", "rule_penalty", "teacher", "lower", "upper", "max_points")
+    keys = ("digest", "data", "columns", "questions", "readings", "features", "thresholds")
+    more = (
+        "weights",
+        "objective",
+        "penalty",
+        "rule_penalty",
+        "teacher",
+        "lower",
+        "upper",
+        "max_points",
+    )
     sizes = ("max_features", "max_questions", "limits", "constraints")
     check_object(data, path, (*keys, *more, *sizes))
     columns = read_list(data["columns"], f"{path}.columns", _column)
@@ -376,6 +395,7 @@ def read_problem(data: Any, path: str) -> Statement:
         constraints=read_list(data["constraints"], f"{path}.constraints", lambda item, _: item),
         teacher=teacher,
         readings=tuple(read_list(data["readings"], f"{path}.readings", read_reading)),
+        features=tuple(read_list(data["features"], f"{path}.features", read_text)),
     )
     if statement.data.rows <= 0:
         wrong(f"{path}.data.rows", "a positive number", data["data"]["rows"])

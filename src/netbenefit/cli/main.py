@@ -124,7 +124,7 @@ for _command, _example in (
     (report, "report card.json new_patients.csv --out report.html"),
     (export, "export card.json --to html --out calculator.html"),
     (show, "show card.json --html card.html"),
-    (verify, "verify card.json certificate.json patients.csv --full"),
+    (verify, "verify card.json certificate.json patients.csv"),
 ):
     app.command(epilog=f"Example: netbenefit {_example}")(_command)
 # Its options, --help included, are those of the experiments.

@@ -7,6 +7,7 @@ import inspect
 import os
 import shutil
 import sys
+import unicodedata
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -33,11 +34,25 @@ def make_console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, soft_wrap=True)
 
 
+#: Characters that turn the direction of what follows.
+_TURNS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def plain(text: str) -> str:
+    """Return text in which control characters, which could steer a terminal, are written out."""
+    return "".join(
+        char.encode("unicode_escape").decode()
+        if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in _TURNS
+        else char
+        for char in text
+    )
+
+
 def print_note(style: str, label: str, message: object) -> None:
     """Say something about the work, on stderr and in one line."""
     from rich.text import Text
 
-    line = " ".join(str(message).split())
+    line = plain(" ".join(str(message).split()))
     make_console(stderr=True).print(Text.assemble((f"{label}: ", style), line))
 
 

@@ -21,17 +21,22 @@ def verify(
     data: options.Sources,
     *,
     named: options.OutcomeOptions,
-    full: Annotated[
-        bool, typer.Option("--full", help="Check every box; refuse what cannot be checked.")
-    ] = False,
-    sample: Annotated[int, option("N", "Boxes to check, drawn at random.")] = 200,
+    sample: Annotated[
+        int | None,
+        option("N", "A quick look: recount only N boxes, drawn at random.", "all boxes"),
+    ] = None,
     seed: Annotated[int | None, option("N", "Seed of the draw.", "a new one")] = None,
+    allow_unchecked: Annotated[
+        bool, typer.Option("--allow-unchecked", help="Exit code 0 instead of 3.")
+    ] = False,
     debug: options.Debug = False,
 ) -> None:
     """Check a card and its certificate against the data they were made from.
 
     Everything is counted anew, without the solver: the value of the card, that the boxes of the
-    proof leave out no card, and their bounds.  Exit code 1 if anything does not hold.
+    proof leave out no card, and their bounds.  Exit code 0 if everything that the certificate
+    claims was recounted and holds, 1 if anything does not hold, 3 if nothing was found to be wrong
+    but not everything was recounted (with --sample).
     """
     from netbenefit.certificates import Certificate, verify
     from netbenefit.cli.rows import open_data, read_for_card
@@ -53,16 +58,19 @@ def verify(
             file.columns,
             outcome.event,
             sample_weight=weight,
-            full=full,
             sample=sample,
             seed=seed,
+            outcome=outcome.text,
         )
     console = terminal.make_console()
     signs = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("?", "yellow")}
     width = max(len(check.name) for check in verdict.checks)
     for check in verdict.checks:
         sign, style = signs[check.ok]
-        console.print(f"{sign} {check.name:<{width}}  {check.text}", style=style)
-    console.print(verdict.summary, style="bold" if verdict.accepted else "bold red")
-    if not verdict.accepted:
+        console.print(terminal.plain(f"{sign} {check.name:<{width}}  {check.text}"), style=style)
+    style = "bold red" if not verdict.consistent else "bold" if verdict.accepted else "bold yellow"
+    console.print(terminal.plain(verdict.summary), style=style)
+    if not verdict.consistent:
         raise typer.Exit(1)
+    if not verdict.accepted and not allow_unchecked:
+        raise typer.Exit(3)

@@ -170,7 +170,7 @@ def certificate_sentence(
     card: Scorecard, certificate: Certificate | None, verdict: Verdict | None = None
 ) -> str:
     """Return in one sentence what is proven about a card."""
-    if verdict is not None and not verdict.accepted:
+    if verdict is not None and not verdict.consistent:
         return f"The certificate does not hold for these rows: {'; '.join(verdict.failures)}."
     start = "By its own record"
     if verdict is not None:
@@ -180,13 +180,11 @@ def certificate_sentence(
     proven = _proven(card, certificate)
     if proven is None:
         return "Nothing is proven about better cards."
-    if verdict is not None and not verdict.rechecked:
+    if verdict is not None and not verdict.accepted:
         return (
-            "The certificate holds for these rows, but its bound was not rechecked. By its own "
-            f"record, {proven}."
+            "The certificate is consistent with these rows, but its bound was not fully recounted. "
+            f"By its own record, {proven}."
         )
-    if verdict is not None and verdict.sampled:
-        start += ", as far as a sample of its boxes shows"
     return f"{start}: {proven}."
 
 
@@ -198,7 +196,7 @@ def _proven(card: Scorecard, certificate: Certificate | None) -> str | None:
         lesson = certificate.problem.teacher
         teacher = None if lesson is None else lesson.name
         objective = float(certificate.answer.objective)
-        bound, rounding = float(certificate.proof.bound), float(certificate.proof.rounding)
+        bound, rounding = float(certificate.proof.bound), float(certificate.proof.slack)
     elif card.provenance is not None:
         origin = card.provenance
         teacher, objective, bound = origin.teacher, origin.objective, origin.bound
@@ -214,7 +212,7 @@ def _excess(objective: float, bound: float, rounding: float = 0.0) -> str:
     if bound <= objective:  # below it is one that rounding has moved
         return "a higher objective"
     if bound <= objective + rounding:
-        return "a higher objective, up to the rounding of weights"
+        return "a higher objective, up to negligible rounding"
     gap = relative_gap(objective, bound)
     if gap is None or math.isinf(gap):
         return f"an objective above {_rounded_up(bound, 5)}, where this one's is 0"
@@ -228,7 +226,7 @@ def _rounded_up(value: float, digits: int) -> Decimal:
 def _training_note(card: Scorecard, measures: Measures, verdict: Verdict | None) -> str:
     """Warn of rows that the card has seen."""
     origin = card.provenance
-    if verdict is not None and verdict.accepted:
+    if verdict is not None and verdict.consistent:
         return (
             "These are the rows that the card was learnt from, so the measures flatter it: "
             "evaluate it on other rows, too."
