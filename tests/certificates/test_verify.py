@@ -262,7 +262,7 @@ def test_a_sample_is_drawn_by_what_a_false_box_could_hide(published: Case) -> No
             lambda arrays, b=b: arrays["values"].__setitem__(b, arrays["values"].min() + 1),
         )
         case = replace(published, certificate=lie)
-        found.append(sum(not case.verdict(sample=5, seed=s).consistent for s in range(40)))
+        found.append(sum(not case.verdict(sample=1, seed=s).consistent for s in range(40)))
     assert 0 < found[0] < found[1]
 
 
@@ -482,6 +482,10 @@ def _relabel(before: Reason, after: int) -> Callable[[Certificate], Certificate]
     return _boxes(lambda boxes: boxes["reasons"].__setitem__(first(boxes, before), after))
 
 
+def _all_flow(boxes: dict[str, Any]) -> None:
+    boxes["reasons"][boxes["reasons"] == Reason.COUNTED] = Reason.FLOW
+
+
 def _shift(boxes: dict[str, Any]) -> None:
     b = first(boxes, Reason.FLOW)
     boxes["lower"][b] += 1
@@ -570,7 +574,7 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
     ),
     "flow called doubled": (_relabel(Reason.FLOW, Reason.DOUBLED), "is claimed to be doubled, but"),
     "counted called doubled": (_relabel(Reason.COUNTED, Reason.DOUBLED), "claimed to be doubled"),
-    "counted called flow": (_relabel(Reason.COUNTED, Reason.FLOW), "its flow bound is"),
+    "counted called flow": (_boxes(_all_flow), "its flow bound is"),
     "doubled called flow": (_relabel(Reason.DOUBLED, Reason.FLOW), "its flow bound is"),
     "flow called shifted": (_relabel(Reason.FLOW, Reason.SHIFTED), "which is not free here"),
     "unknown reason": (_relabel(Reason.FLOW, 9), "boxes: they have an unknown reason"),
@@ -685,7 +689,7 @@ QUESTIONS: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
         lambda c: _set("answer", "objective", "139/400")(
             _set("problem", "rule_penalty", "1/400")(c)
         ),
-        "scale: in the boxes' values, a rule costs ",
+        "scale: the boxes' values were rounded, which nothing makes necessary",
     ),
     "price of a question": (
         _set("problem", "penalty", "1/100"),
@@ -922,8 +926,6 @@ def test_no_false_claim_about_a_box_is_accepted(problem: Problem, random: Any) -
         flow = closure_bound(integers, low, high)
         assert flow >= best
         assert checker(Reason.FLOW, flow).wrong_value(0) is None
-        if problem.limits.values.sum() == (problem.upper - problem.lower + 1).sum():
-            assert checker(Reason.FLOW, flow - 1).wrong_value(0) is not None
         assert checker(Reason.SHIFTED, 0).wrong_shifted() is not None  # never where some belong
 
 
@@ -1356,7 +1358,8 @@ def test_the_judge_counts_as_the_reference_does(data: st.DataObject) -> None:
     pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
     vectors = [[data.draw(st.integers(a, b)) for a, b in pairs] for _ in range(1)]
     whole = recount.in_integers(integers.total)
-    assert np.array_equal(whole.gains, integers.gains)
+    lost = -np.maximum(integers.gains, 0).sum(axis=1, keepdims=True)
+    assert np.array_equal(whole.gains, np.maximum(integers.gains, lost))
     assert (whole.price, whole.question_price) == (integers.price, integers.question_price)
     for vector in vectors:
         worth, value = recount.evaluate(vector), problem.evaluate(vector)
