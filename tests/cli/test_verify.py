@@ -204,7 +204,7 @@ def test_a_time_out_says_how_far(hard: Path, tmp_path: Path) -> None:
     assert provenance.bound - 1e-15 <= bound < provenance.bound + 2e-6
     assert percent >= 100 * (provenance.bound / provenance.objective - 1) - 1e-9
     assert "a longer --time-limit may find a better card, or prove more" in printed
-    assert "consistent" in run("verify", card, proof, hard, "--sample", 20, code=3)
+    assert "accepted" in run("verify", card, proof, hard)
 
 
 def test_ctrl_c_during_a_proof_leaves_card_bound_and_sentence(hard: Path, tmp_path: Path) -> None:
@@ -227,4 +227,4 @@ def test_ctrl_c_during_a_proof_leaves_card_bound_and_sentence(hard: Path, tmp_pa
     assert provenance.status == "interrupted"
     assert provenance.objective is not None
     assert provenance.objective < bound
-    assert "consistent" in run("verify", card, proof, hard, "--sample", 20, code=3)
+    assert "accepted" in run("verify", card, proof, hard)

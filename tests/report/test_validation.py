@@ -280,7 +280,7 @@ def test_the_sentence_names_what_was_not_rechecked(fitted: Any) -> None:
         "The certificate is consistent with these rows, but its bound was not fully recounted. By "
         "its own record, no card within the same limits has an objective more than 25.0% above"
     )
-    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-10, 1e-9)
+    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-10, 5e-10)
     whole = Verdict((), "")
     assert "a higher objective, up to negligible rounding (" in certificate_sentence(
         card, near, whole

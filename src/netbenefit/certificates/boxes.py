@@ -569,7 +569,7 @@ def _check_order(objective: Fraction, bound: Fraction) -> Check:
         text = f"the bound {float(bound):.9f} is below the objective {float(objective):.9f}"
         return Check("order", False, text)
     if bound == objective:
-        return Check("order", True, "the bound equals the objective: nothing can be better")
+        return Check("order", True, "the bound equals the objective")
     return Check("order", True, f"the bound {shown(bound)} is not below the objective")
 
 
