@@ -69,7 +69,7 @@ def test_verify_accepts_a_true_proof(fitted: tuple[str, Path, Path], table: Path
         assert "consistent, bound not fully recounted: with 95% certainty fewer than 63.16% of" in (
             printed
         )
-        assert "better" not in printed
+        assert "allowed card" not in printed
 
 
 def test_verify_refuses_what_does_not_hold(

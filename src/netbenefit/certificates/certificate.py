@@ -203,7 +203,11 @@ def _unzip(content: bytes) -> bytes:
 
 def _check_digest(data: dict[str, Any], what: str) -> None:
     rest = {key: value for key, value in data.items() if key != "digest"}
-    if json_digest(rest) != data["digest"]:
+    try:
+        digest = json_digest(rest)
+    except ValueError:  # an infinite number, or half a character
+        raise InputError(f"{what} holds what JSON cannot. The file is damaged.") from None
+    if digest != data["digest"]:
         raise InputError(
             f"{what} was changed after it was written: its digest is another. Get the file as it "
             "was, or make a new one."

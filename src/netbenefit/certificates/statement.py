@@ -620,6 +620,8 @@ def _read_boxes(data: Any, path: str) -> Boxes:
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
         arrays[key] = unpack.read(data[key], f"{path}.{key}", kind, *shape)
+    if (data["asked"] is None) != (asked == 0):
+        wrong(f"{path}.questions", "0 where no box cares what is asked, and only there", asked)
     if data["asked"] is not None:
         arrays["asked"] = unpack.read(data["asked"], f"{path}.asked", "<u1", count, asked)
         if (arrays["asked"] > max(Asked)).any():
