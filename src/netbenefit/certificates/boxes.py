@@ -31,6 +31,8 @@ from netbenefit.problem import Asked, Boxes, Reason
 
 #: scipy's flows are 32-bit integers.
 _LARGEST = 2**31 - 1
+#: Pairs of patterns that are looked at together.
+_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,47 +51,80 @@ class FlowBound:
         good, bad = up.any(axis=0), down.any(axis=0)
         return cls(units[good], units[bad], up[:, good], down[:, bad])
 
-    def highest(self, lower: IntArray, upper: IntArray) -> int:
-        """No vector of the box gains more, prices aside."""
-        u, w = np.nonzero(self._conflicts(lower, upper))
-        sources, sinks = [], []
-        for i, (supply, room) in enumerate(zip(self.supply, self.room, strict=True)):
-            both = (supply[u] > 0) & (room[w] > 0)
-            sources.append(u[both] + i * supply.size)
-            sinks.append(w[both] + i * room.size)
-        flow = send(
-            np.concatenate(sources), np.concatenate(sinks), self.supply.ravel(), self.room.ravel()
-        )
-        return int(self.supply.sum()) - flow
+    def highest(self, lower: IntArray, upper: IntArray) -> Iterator[int]:
+        """No vector of a box gains more, prices aside; of each of (K, P) boxes, one by one."""
+        total, (n, many) = int(self.supply.sum()), (len(self.above), len(self.below))
+        step = max(1, _AT_ONCE // max(1, n * many))
+        unit = max(1, int(np.gcd(np.gcd.reduce(self.supply.ravel()), _gcd(self.room))))
+        supply, room = self.supply // unit, self.room // unit
+        most = max(1, _LARGEST // max(1, int(supply.sum())))  # boxes in one flow
+        for first in range(0, len(lower), step):
+            part = slice(first, first + step)
+            conflicts = self._conflicts(lower[part], upper[part])
+            for start in range(0, len(conflicts), most):
+                group = conflicts[start : start + most]
+                source, sink = self._pairs(group)
+                sent = send(
+                    source,
+                    sink,
+                    np.tile(supply.ravel(), len(group)),
+                    np.tile(room.ravel(), len(group)),
+                )
+                for flow in sent.reshape(len(group), -1).sum(axis=1).tolist():
+                    yield total - unit * flow
+
+    def _pairs(self, conflicts: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Pairs of a source and a sink, a copy of both for each box and threshold, sorted."""
+        sources, sinks = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        copies = 0
+        for table in conflicts:
+            u, w = np.nonzero(table)
+            for supply, room in zip(self.supply > 0, self.room > 0, strict=True):
+                both = supply[u] & room[w]
+                sources.append(u[both] + copies * supply.size)
+                sinks.append(w[both] + copies * room.size)
+                copies += 1
+        return np.concatenate(sources), np.concatenate(sinks)
 
     def _conflicts(self, lower: IntArray, upper: IntArray) -> NDArray[np.bool_]:
-        """(U, W) whether the least of (x_w − x_u)·λ over the box is 0 or more.
+        """(K, U, W) whether the least of (x_w − x_u)·λ over a box is 0 or more.
 
         Twice that least value is d·(lower + upper) − |d|·(upper − lower).
         """
-        middle = lower + upper
-        least = np.subtract.outer(-(self.above @ middle), -(self.below @ middle))
-        for k in np.flatnonzero(upper > lower):
-            apart = np.abs(np.subtract.outer(self.above[:, k], self.below[:, k]))
-            least -= apart * (upper[k] - lower[k])
-        result: NDArray[np.bool_] = least >= 0
+        ends = np.hstack([lower + upper, lower - upper]).T
+        shape = len(lower), len(self.above), len(self.below)
+        result = np.zeros(shape, dtype=np.bool_)
+        if not result.size:
+            return result
+        apart = np.abs(self.above).max() + np.abs(self.below).max()
+        largest = 2.0 * ends.shape[0] * float(apart) * float(np.abs(ends).max())
+        exact = np.float64 if largest < 2.0**53 else np.int64  # floats are faster
+        ends = ends.astype(exact)
+        for u, units in enumerate(self.above):
+            d = (self.below - units).astype(exact)
+            result[:, u] = (np.hstack([d, np.abs(d)]) @ ends >= 0).T
         return result
 
 
-def send(source: NDArray[np.intp], sink: NDArray[np.intp], supply: IntArray, room: IntArray) -> int:
-    """Return the largest flow along pairs (source, sink), which are sorted."""
+def _gcd(values: IntArray) -> int:
+    return int(np.gcd.reduce(values.ravel()))
+
+
+def send(
+    source: NDArray[np.intp], sink: NDArray[np.intp], supply: IntArray, room: IntArray
+) -> IntArray:
+    """Return what each source sends of a largest flow along pairs (source, sink), in order."""
     if not source.size:
-        return 0
-    unit = max(1, int(np.gcd(np.gcd.reduce(supply), np.gcd.reduce(room))))
-    supply, room = supply // unit, room // unit
+        return np.zeros_like(supply)
     # Numbers that are too large are divided until they fit: a flow that is feasible, and completed.
     coarse = max(1, -(-int(supply.sum()) // _LARGEST))
     result = _scipy_flow(source, sink, supply // coarse, room // coarse)
+    n, m = supply.size, room.size
     if coarse == 1:
-        return unit * int(result.flow_value)
-    n = supply.size
+        sent: IntArray = result.flow[[n + m]].toarray().ravel()[:n].astype(np.int64)
+        return sent
     start = np.asarray(result.flow[source, n + sink]).ravel().astype(np.int64) * coarse
-    return unit * _complete(source, sink, supply, room, start)
+    return _complete(source, sink, supply, room, start)
 
 
 def _scipy_flow(
@@ -112,7 +147,7 @@ def _complete(
     supply: IntArray,
     room: IntArray,
     flow: IntArray,
-) -> int:
+) -> IntArray:
     """Augment a flow along shortest paths until there are none: the textbook, in plain integers."""
     sent, left, free = flow.tolist(), supply.tolist(), room.tolist()
     pairs = list(zip(source.tolist(), sink.tolist(), strict=True))
@@ -143,7 +178,7 @@ def _complete(
                         came[u] = back
                         queue.append(u)
         if end is None:
-            return sum(sent)
+            return supply - np.array(left, dtype=np.int64)
         path, w = [], end
         while True:
             path.append((went[w], 1))
@@ -472,24 +507,32 @@ class BoxChecker:
         inside = ((self.statement.lower <= 0) & (self.statement.upper >= 0)).all()
         return bool(doubled or (inside and self.having(Reason.SHIFTED).size))
 
-    def wrong_value(self, b: int) -> str | None:
-        """A box with a value, by flow, by packing or by counting."""
-        stated, tight = int(self.boxes.values[b]), self.tight
-        if tight.empty[b]:
-            return None  # no allowed vector at all
-        reason = self.boxes.reasons[b]
-        if reason == Reason.COUNTED:
-            return self._wrong_count(b, stated)
-        if reason == Reason.FLOW:
-            value = self._flow.highest(tight.lower[b], tight.upper[b]) - int(self.paid[b])
-        else:
-            value = self.packed.highest(tight, b)
-        if value > stated:
-            kind = "flow" if reason == Reason.FLOW else "packed"
-            return (
-                f"box {b + 1} is claimed to be worth {stated} at most; its {kind} bound is {value}"
-            )
+    def wrong_value(self, *which: int) -> str | None:
+        """Boxes with a value, by flow, by packing or by counting."""
+        tight, reasons = self.tight, self.boxes.reasons
+        real = [b for b in which if not tight.empty[b]]  # the others hold nothing that is allowed
+        flows = [b for b in real if reasons[b] == Reason.FLOW]
+        gained = self._flow.highest(tight.lower[flows], tight.upper[flows])
+        for b, value in zip(flows, gained, strict=True):
+            if value - self.paid[b] > self.boxes.values[b]:
+                return self._too_low(b, "flow", value - int(self.paid[b]))
+        for b in real:
+            if reasons[b] == Reason.COUNTED:
+                wrong = self._wrong_count(b, int(self.boxes.values[b]))
+                if wrong is not None:
+                    return wrong
+            elif reasons[b] == Reason.PACKED:
+                try:
+                    value = self.packed.highest(tight, b)
+                except InputError as error:
+                    return str(error)
+                if value > self.boxes.values[b]:
+                    return self._too_low(b, "packed", value)
         return None
+
+    def _too_low(self, b: int, kind: str, value: int) -> str:
+        stated = int(self.boxes.values[b])
+        return f"box {b + 1} is claimed to be worth {stated} at most; its {kind} bound is {value}"
 
     def _wrong_count(self, b: int, stated: int) -> str | None:
         if self._volume(b) > _MOST_VECTORS:
@@ -685,14 +728,8 @@ def _check_values(checker: BoxChecker, sample: int | None, seed: int) -> Check:
         text = f"{drawn.size:,} of {which.size:,} boxes, drawn with seed {seed}, are worth no more "
         text += f"than stated: {sample_text(sample)}"
         which, ok = drawn, None
-    for b in which.tolist():
-        try:
-            wrong = checker.wrong_value(b)
-        except InputError as error:
-            wrong = str(error)
-        if wrong is not None:
-            return Check("values", False, wrong)
-    return Check("values", ok, text)
+    wrong = checker.wrong_value(*which.tolist())
+    return Check("values", False, wrong) if wrong is not None else Check("values", ok, text)
 
 
 def sample_text(size: int) -> str:
