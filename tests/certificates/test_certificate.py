@@ -501,12 +501,16 @@ def test_flow_bound_agrees_with_all_sets(data: st.DataObject) -> None:
 
     problem = data.draw(problems(max_points=3, max_rows=8, real=data.draw(st.booleans())))
     integers = IntegerProblem.of(problem)
-    pairs = zip(problem.lower.tolist(), problem.upper.tolist(), strict=True)
-    box = [sorted(data.draw(st.tuples(st.integers(a, b), st.integers(a, b)))) for a, b in pairs]
-    low, high = np.array(box).T
-    (ours,) = FlowBound.of(integers.units, integers.gains).highest(low[None], high[None])
-    ours -= integers.paid((low > 0) | (high < 0))
-    assert ours == closure_bound(integers, low, high)
+    pairs = list(zip(problem.lower.tolist(), problem.upper.tolist(), strict=True))
+    boxes = [
+        [sorted(data.draw(st.tuples(st.integers(a, b), st.integers(a, b)))) for a, b in pairs]
+        for _ in range(3)
+    ]
+    low, high = np.array(boxes).transpose(2, 0, 1)
+    ours = FlowBound.of(integers.units, integers.gains).highest(low, high)
+    for value, lower, upper in zip(ours, low, high, strict=True):
+        paid = integers.paid((lower > 0) | (upper < 0))
+        assert value - paid == closure_bound(integers, lower, upper)
 
 
 @settings(max_examples=100)
@@ -525,6 +529,12 @@ def test_large_flows_are_those_of_small_numbers(data: st.DataObject) -> None:
     large[0] += 1  # no common divisor any more; it can bring at most 1
     sent = int(send(source, sink, large, room * factor).sum())
     assert factor * small <= sent <= factor * small + 1
+    huge = st.integers(0, 2**55)
+    supply = np.array(data.draw(st.lists(huge | number, min_size=n, max_size=n)))
+    room = np.array(data.draw(st.lists(huge | number, min_size=m, max_size=m)))
+    parts = send(source, sink, supply, room)
+    assert ((parts >= 0) & (parts <= supply)).all()
+    assert int(parts.sum()) == _most_flow(source, sink, supply, room)
 
 
 def _most_flow(source, sink, supply, room) -> int:  # type: ignore[no-untyped-def]

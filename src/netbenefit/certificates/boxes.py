@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ from netbenefit.problem import Asked, Boxes, Reason
 #: scipy's flows are 32-bit integers.
 _LARGEST = 2**31 - 1
 #: Pairs of patterns that are looked at together.
-_AT_ONCE = 2**22
+_AT_ONCE = 2**19
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,25 +51,21 @@ class FlowBound:
 
     def highest(self, lower: IntArray, upper: IntArray) -> Iterator[int]:
         """No vector of a box gains more, prices aside; of each of (K, P) boxes, one by one."""
-        total, (n, many) = int(self.supply.sum()), (len(self.above), len(self.below))
-        step = max(1, _AT_ONCE // max(1, n * many))
-        unit = max(1, int(np.gcd(np.gcd.reduce(self.supply.ravel()), _gcd(self.room))))
-        supply, room = self.supply // unit, self.room // unit
-        most = max(1, _LARGEST // max(1, int(supply.sum())))  # boxes in one flow
+        supply, room = self.supply.ravel(), self.room.ravel()
+        unit = max(1, int(np.gcd.reduce(np.concatenate([supply, room]))))
+        step = max(1, _AT_ONCE // max(1, len(self.above) * len(self.below)))
+        step = max(1, min(step, 2**61 // max(1, int(supply.sum()), int(room.sum()))))
         for first in range(0, len(lower), step):
             part = slice(first, first + step)
             conflicts = self._conflicts(lower[part], upper[part])
-            for start in range(0, len(conflicts), most):
-                group = conflicts[start : start + most]
-                source, sink = self._pairs(group)
-                sent = send(
-                    source,
-                    sink,
-                    np.tile(supply.ravel(), len(group)),
-                    np.tile(room.ravel(), len(group)),
-                )
-                for flow in sent.reshape(len(group), -1).sum(axis=1).tolist():
-                    yield total - unit * flow
+            copies = len(conflicts)
+            sent = send(
+                *self._pairs(conflicts),
+                np.tile(supply // unit, copies),
+                np.tile(room // unit, copies),
+            )
+            for flow in sent.reshape(copies, -1).sum(axis=1).tolist():
+                yield int(supply.sum()) - unit * flow
 
     def _pairs(self, conflicts: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Pairs of a source and a sink, a copy of both for each box and threshold, sorted."""
@@ -106,92 +100,47 @@ class FlowBound:
         return result
 
 
-def _gcd(values: IntArray) -> int:
-    return int(np.gcd.reduce(values.ravel()))
-
-
 def send(
     source: NDArray[np.intp], sink: NDArray[np.intp], supply: IntArray, room: IntArray
 ) -> IntArray:
-    """Return what each source sends of a largest flow along pairs (source, sink), in order."""
-    if not source.size:
-        return np.zeros_like(supply)
-    # Numbers that are too large are divided until they fit: a flow that is feasible, and completed.
-    coarse = max(1, -(-int(supply.sum()) // _LARGEST))
-    result = _scipy_flow(source, sink, supply // coarse, room // coarse)
-    n, m = supply.size, room.size
-    if coarse == 1:
-        sent: IntArray = result.flow[[n + m]].toarray().ravel()[:n].astype(np.int64)
-        return sent
-    start = np.asarray(result.flow[source, n + sink]).ravel().astype(np.int64) * coarse
-    return _complete(source, sink, supply, room, start)
+    """Return what each source sends of a largest flow along pairs (source, sink), in order.
+
+    Numbers that are too large for scipy are divided until they fit.  That gives a flow, which a
+    second one completes along what is left, and may take back in part; and so on.
+    """
+    n, m, left, free = supply.size, room.size, supply.copy(), room.copy()
+    sent = np.zeros(source.size, dtype=np.int64)
+    most = min(int(supply.sum()), int(room.sum())) if source.size else 0  # that may be left to send
+    ends = np.concatenate([n + sink, np.full(m, n + m + 1), np.arange(n), source])
+    nodes = np.concatenate([source, n + np.arange(m), np.full(n, n + m), n + sink])
+    edges = source.size + m + n  # the others take back what was sent
+    while most > 0:
+        coarse = -(-most // _LARGEST)
+        along = np.minimum(supply[source], room[sink])
+        capacity = np.concatenate([along, free, left, sent])[:edges] // coarse
+        capacity = np.minimum(capacity, most // coarse).astype(np.int32)
+        graph = _graph(nodes[:edges], ends[:edges], capacity, n + m + 2)
+        flow = maximum_flow(graph, n + m, n + m + 1).flow
+        left -= coarse * flow[[n + m]].toarray().ravel()[:n].astype(np.int64)
+        if coarse == 1:
+            break
+        sent += coarse * np.asarray(flow[source, n + sink]).ravel().astype(np.int64)
+        free = room.copy()
+        np.subtract.at(free, sink, sent)
+        edges = ends.size
+        # Some cut was full in parts of ``coarse``: each of its edges has less than one part left.
+        most = min(coarse * (2 * source.size + n + m), int(left.sum()))
+    return supply - left
 
 
-def _scipy_flow(
-    source: NDArray[np.intp], sink: NDArray[np.intp], supply: IntArray, room: IntArray
-) -> Any:
-    """Largest flow for supplies whose sum has 31 bits; nodes are sources, sinks, start, end."""
-    n, m = supply.size, room.size
-    room = np.minimum(room, _LARGEST)  # no sink can get more than all sources send
-    edges = np.concatenate([np.bincount(source, minlength=n), np.ones(m), [n, 0]])
-    first = np.concatenate([[0], np.cumsum(edges)]).astype(np.int32)
-    ends = np.concatenate([n + sink, np.full(m, n + m + 1), np.arange(n)]).astype(np.int32)
-    capacity = np.concatenate([np.minimum(supply[source], room[sink]), room, supply])
-    graph = csr_array((capacity.astype(np.int32), ends, first), shape=(n + m + 2, n + m + 2))
-    return maximum_flow(graph, n + m, n + m + 1)
-
-
-def _complete(
-    source: NDArray[np.intp],
-    sink: NDArray[np.intp],
-    supply: IntArray,
-    room: IntArray,
-    flow: IntArray,
-) -> IntArray:
-    """Augment a flow along shortest paths until there are none: the textbook, in plain integers."""
-    sent, left, free = flow.tolist(), supply.tolist(), room.tolist()
-    pairs = list(zip(source.tolist(), sink.tolist(), strict=True))
-    out: list[list[int]] = [[] for _ in left]
-    into: list[list[int]] = [[] for _ in free]
-    for e, (u, w) in enumerate(pairs):
-        out[u].append(e)
-        into[w].append(e)
-        left[u] -= sent[e]
-        free[w] -= sent[e]
-    while True:
-        # Breadth first from all sources that have something left, to a sink that has room.
-        came = {u: -1 for u, rest in enumerate(left) if rest > 0}  # −1, or the edge taken back
-        went: dict[int, int] = {}  # to each sink, the edge
-        queue, end = deque(came), None
-        while queue and end is None:
-            for e in out[queue.popleft()]:
-                w = pairs[e][1]
-                if w in went:
-                    continue
-                went[w] = e
-                if free[w] > 0:
-                    end = w
-                    break
-                for back in into[w]:
-                    u = pairs[back][0]
-                    if sent[back] > 0 and u not in came:
-                        came[u] = back
-                        queue.append(u)
-        if end is None:
-            return supply - np.array(left, dtype=np.int64)
-        path, w = [], end
-        while True:
-            path.append((went[w], 1))
-            u = pairs[went[w]][0]
-            if came[u] < 0:
-                break
-            path.append((came[u], -1))
-            w = pairs[came[u]][1]
-        amount = min([left[u], free[end], *(sent[e] for e, way in path if way < 0)])
-        for e, way in path:
-            sent[e] += way * amount
-        left[u] -= amount
-        free[end] -= amount
+def _graph(
+    nodes: NDArray[np.intp], ends: NDArray[np.intp], capacity: NDArray[np.int32], size: int
+) -> csr_array:
+    """A graph of edges, which need not be in order."""
+    if (np.diff(nodes) < 0).any():
+        return csr_array((capacity, (nodes, ends)), shape=(size, size))
+    first = np.append(0, np.cumsum(np.bincount(nodes, minlength=size)))
+    return csr_array((capacity, ends.astype(np.int32), first.astype(np.int32)), shape=(size, size))
 
 
 # -- whether boxes of whole-number vectors cover a larger box, found out from the boxes alone ------
