@@ -64,7 +64,7 @@ class FlowBound:
                 np.tile(supply // unit, copies),
                 np.tile(room // unit, copies),
             )
-            for flow in sent.reshape(copies, -1).sum(axis=1).tolist():
+            for flow in sent.reshape(copies, supply.size).sum(axis=1).tolist():
                 yield int(supply.sum()) - unit * flow
 
     def _pairs(self, conflicts: NDArray[np.bool_]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
