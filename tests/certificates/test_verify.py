@@ -252,17 +252,20 @@ def test_a_sample_is_drawn_by_what_a_false_box_could_hide(published: Case) -> No
     """Of two false boxes, the one that hides more is found more often."""
     assert published.certificate.proof is not None
     boxes = published.certificate.proof.boxes
-    flow = np.flatnonzero(boxes.reasons == Reason.FLOW)
-    volume = np.prod(boxes.upper[flow] - boxes.lower[flow] + 1, axis=1)
-    small, large = flow[np.argmin(volume)], flow[np.argmax(volume)]
-    found = []
-    for b in (small, large):
+    volume = np.prod(boxes.upper - boxes.lower + 1, axis=1)
+    lies = {}
+    for b in np.flatnonzero(boxes.reasons <= Reason.COUNTED).tolist():
         lie = with_boxes(
             published.certificate,
-            lambda arrays, b=b: arrays["values"].__setitem__(b, arrays["values"].min() + 1),
+            lambda arrays, b=b: arrays["values"].__setitem__(b, boxes.values[b] - 1),
         )
-        case = replace(published, certificate=lie)
-        found.append(sum(not case.verdict(sample=1, seed=s).consistent for s in range(40)))
+        if not replace(published, certificate=lie).verdict().consistent:
+            lies[b] = replace(published, certificate=lie)
+    assert len(lies) > 3
+    found = [
+        sum(not lies[b].verdict(sample=1, seed=seed).consistent for seed in range(60))
+        for b in (min(lies, key=volume.__getitem__), max(lies, key=volume.__getitem__))
+    ]
     assert 0 < found[0] < found[1]
 
 
@@ -482,8 +485,10 @@ def _relabel(before: Reason, after: int) -> Callable[[Certificate], Certificate]
     return _boxes(lambda boxes: boxes["reasons"].__setitem__(first(boxes, before), after))
 
 
-def _all_flow(boxes: dict[str, Any]) -> None:
-    boxes["reasons"][boxes["reasons"] == Reason.COUNTED] = Reason.FLOW
+def _counted_as_flow(boxes: dict[str, Any]) -> None:
+    b = first(boxes, Reason.COUNTED)
+    boxes["reasons"][b] = Reason.FLOW
+    boxes["values"][b] -= 1
 
 
 def _shift(boxes: dict[str, Any]) -> None:
@@ -574,7 +579,7 @@ CERTIFICATES: dict[str, tuple[Callable[[Certificate], Certificate], str]] = {
     ),
     "flow called doubled": (_relabel(Reason.FLOW, Reason.DOUBLED), "is claimed to be doubled, but"),
     "counted called doubled": (_relabel(Reason.COUNTED, Reason.DOUBLED), "claimed to be doubled"),
-    "counted called flow": (_boxes(_all_flow), "its flow bound is"),
+    "counted called flow, and lowered": (_boxes(_counted_as_flow), "its flow bound is"),
     "doubled called flow": (_relabel(Reason.DOUBLED, Reason.FLOW), "its flow bound is"),
     "flow called shifted": (_relabel(Reason.FLOW, Reason.SHIFTED), "which is not free here"),
     "unknown reason": (_relabel(Reason.FLOW, 9), "boxes: they have an unknown reason"),
@@ -926,7 +931,8 @@ def test_no_false_claim_about_a_box_is_accepted(problem: Problem, random: Any) -
         flow = closure_bound(integers, low, high)
         assert flow >= best
         assert checker(Reason.FLOW, flow).wrong_value(0) is None
-        assert checker(Reason.SHIFTED, 0).wrong_shifted() is not None  # never where some belong
+        moved = checker(Reason.SHIFTED, 0)  # never where some columns belong together
+        assert moved.tight.empty[0] or moved.wrong_shifted() is not None
 
 
 def test_a_raw_table_with_few_questions() -> None:
