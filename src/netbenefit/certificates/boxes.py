@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -242,7 +243,8 @@ class BoxChecker:
         statement = integers.recount.statement
         self.integers, self.statement, self.boxes = integers, statement, boxes
         shape = len(boxes), len(statement.questions)
-        self.asked = np.full(shape, Asked.EITHER) if boxes.asked is None else boxes.asked
+        either: Any = np.full(shape, Asked.EITHER, dtype=np.uint8)
+        self.asked: IntArray = either if boxes.asked is None else boxes.asked
         self.lower = np.maximum(boxes.lower, statement.lower)
         self.upper = np.minimum(boxes.upper, statement.upper)
         #: What the limits leave of the boxes.

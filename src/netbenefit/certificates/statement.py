@@ -469,7 +469,7 @@ def _read_lesson(data: Any, path: str) -> Lesson:
         read_text(data["name"], f"{path}.name"),
         strength,
         denominator,
-        _Unpacker().read(data["expected"], f"{path}.expected", "<i8", patterns),
+        _Unpacker(data).read(data["expected"], f"{path}.expected", "<i8", patterns),
         float(read_number(data["net_benefit"], f"{path}.net_benefit")),
         float(read_number(data["blended_benefit"], f"{path}.blended_benefit")),
     )
@@ -581,22 +581,20 @@ def _read_scale(data: Any, path: str) -> ValueScale:
 
 
 class _Unpacker:
-    """Unpacks arrays, and counts what they take before it is taken."""
+    """Unpacks the arrays of an object, and counts what they take before it is taken."""
 
-    #: Bytes that all arrays of a file may take, and how many for each letter of packed text.
-    most, share, free = 2**30, 250, 2**20
-
-    def __init__(self) -> None:
-        self.taken = 0
+    def __init__(self, data: dict[str, Any]) -> None:
+        letters = sum(len(value) for value in data.values() if isinstance(value, str))
+        #: Bytes that all arrays may take: in proportion to the text, and in all.
+        self.left = min(2**30, 2**26 + 100 * letters)
 
     def read(self, text: Any, path: str, kind: str, *shape: int) -> IntArray:
         """Return an array; refuse what is damaged, or out of proportion."""
         letters, entries = read_text(text, path), math.prod(shape)
-        self.taken += 8 * entries
-        if min(shape) < 0 or 8 * entries > self.free + self.share * len(letters):
-            raise InputError(f"{path} does not hold {entries:,} entries. The file is damaged.")
-        if self.taken > self.most:
-            raise InputError(f"{path}: its arrays would take more than {self.most:,} bytes.")
+        small = kind == "<u1"
+        self.left -= entries * (1 if small else 8)
+        if min(shape) < 0 or self.left < 0:
+            raise InputError(f"{path} cannot hold {entries:,} entries. The file is damaged.")
         size = entries * np.dtype(kind).itemsize
         try:
             packed = base64.b64decode(letters, validate=True)
@@ -606,7 +604,9 @@ class _Unpacker:
             raise InputError(f"{path} cannot be unpacked. The file is damaged.") from None
         if len(raw) != size or not unzip.eof or unzip.unused_data:
             raise InputError(f"{path} does not hold {entries:,} entries. The file is damaged.")
-        return np.frombuffer(raw, dtype=kind).astype(np.int64).reshape(shape)
+        kept: Any = np.uint8 if small else np.int64
+        result: IntArray = np.frombuffer(raw, dtype=kind).astype(kept).reshape(shape)
+        return result
 
 
 def _read_boxes(data: Any, path: str) -> Boxes:
@@ -614,9 +614,10 @@ def _read_boxes(data: Any, path: str) -> Boxes:
     count, width, asked = (
         read_integer(data[key], f"{path}.{key}") for key in ("count", "columns", "questions")
     )
+    packed = data["packing"]
     if count < 1 or width < 1 or asked < 0:
         wrong(path, "at least one box of at least one column", [count, width, asked])
-    unpack, arrays = _Unpacker(), {}
+    unpack, arrays = _Unpacker({**data, **(packed if isinstance(packed, dict) else {})}), {}
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
         arrays[key] = unpack.read(data[key], f"{path}.{key}", kind, *shape)
