@@ -294,8 +294,13 @@ def test_what_a_card_prints_is_compared() -> None:
     assert failures == [
         f"problem: column {rule.term.feature!r} is called yes or no, but holds other numbers"
     ]
-    assert case.verdict(outcome="ill = 1").accepted
-    assert "the events here are well = 1" in case.verdict(outcome="well = 1").failures[0]
+    for label in (1, 1.0, True):
+        assert case.verdict(outcome=("ill", label)).accepted
+    unnamed = replace(card, provenance=replace(origin, outcome="outcome = 1"))
+    assert replace(case, card=unnamed).verdict(outcome=("died", 1)).accepted
+    for other in (("well", 1), ("ill", 0)):
+        (failure,) = case.verdict(outcome=other).failures
+        assert f"those of 'ill = 1', the events here are '{other[0]} = {other[1]}'" in failure
 
 
 def test_a_fill_is_compared_both_ways() -> None:

@@ -42,7 +42,7 @@ from netbenefit.certificates.recount import (
 )
 from netbenefit.certificates.statement import Answer, Check, Statement
 from netbenefit.common import InputError, relative_gap, setting
-from netbenefit.data import PatternTable
+from netbenefit.data import PatternTable, is_event, label_in
 from netbenefit.problem import from_json
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
@@ -185,7 +185,7 @@ def verify(
     sample_weight: ArrayLike | None = None,
     sample: int | None = None,
     seed: int | None = None,
-    outcome: str | None = None,
+    outcome: tuple[str, Any] | None = None,
 ) -> Verdict:
     """Judge a card and its certificate by the data: the raw columns of training, or patterns.
 
@@ -193,8 +193,8 @@ def verify(
     of boxes: only their values are recounted, and the verdict is at best ``consistent``, never
     ``accepted``.  (That the boxes cover the search space, and boxes without a value, are always
     checked completely.)  The ``seed`` of the sample is new each time by default, so that the choice
-    of boxes cannot be foreseen.  ``outcome`` is what the events of the rows are, such as
-    "ill = 1": compared with what the card says its risks are about.
+    of boxes cannot be foreseen.  ``outcome`` is the column of the events and
+    their label, such as ("ill", 1): compared with what the card says its risks are about.
     """
     if sample is not None and sample < 1:
         raise InputError(setting("sample", sample), " must be at least 1.")
@@ -222,7 +222,7 @@ def _checks(
     sample_weight: ArrayLike | None,
     sample: int | None,
     seed: int,
-    outcome: str | None,
+    outcome: tuple[str, Any] | None,
 ) -> Iterator[Check]:
     statement = certificate.problem
     try:
@@ -372,14 +372,21 @@ def _check_answer(certificate: Certificate, recount: RecountedProblem) -> Check:
 
 
 def _check_card(
-    card: Scorecard, certificate: Certificate, recount: RecountedProblem, outcome: str | None
+    card: Scorecard,
+    certificate: Certificate,
+    recount: RecountedProblem,
+    outcome: tuple[str, Any] | None,
 ) -> Check:
     wrong = list(differences(card, certificate.problem, certificate.answer))
     if card.provenance is not None:
         wrong += _wrong_record(card.provenance, certificate, recount)
         about = card.provenance.outcome
-        if None not in (about, outcome) and about != outcome:
-            wrong.append(f"its risks are those of {about}, the events here are {outcome}")
+        if about is not None and outcome is not None:
+            column, label = outcome
+            said = label_in(about, column) or label_in(about, "outcome")  # of a y without a name
+            if said is None or not is_event(label, said):
+                events = f"{column} = {label}"
+                wrong.append(f"its risks are those of {about!r}, the events here are {events!r}")
     scores = recount.scores(certificate.answer.points)
     reach = min(scores) + card.shift, max(scores) + card.shift
     if card.score_range is not None and card.score_range != reach:

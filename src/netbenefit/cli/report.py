@@ -27,7 +27,7 @@ def report(
     One HTML file that works offline and prints well.  Values that are missing, unknown or new in
     the rows are reported as the card reports them.
     """
-    from netbenefit.cli.rows import read_for_card
+    from netbenefit.cli.rows import outcome_column, read_for_card
     from netbenefit.common import write_text
     from netbenefit.data import read_table
     from netbenefit.report import validation_page
@@ -42,7 +42,14 @@ def report(
 
         record = Certificate.load(certificate)
         with terminal.warnings_as_notes(quiet=True):
-            verdict = verify(scorecard, record, columns, outcome.event, sample_weight=weight)
+            verdict = verify(
+                scorecard,
+                record,
+                columns,
+                outcome.event,
+                sample_weight=weight,
+                outcome=(outcome_column(scorecard, columns, named)[0], outcome.labels[1]),
+            )
     with terminal.warnings_as_notes():
         page = validation_page(
             scorecard,

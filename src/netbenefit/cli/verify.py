@@ -39,7 +39,7 @@ def verify(
     but not everything was recounted (with --sample).
     """
     from netbenefit.certificates import Certificate, verify
-    from netbenefit.cli.rows import open_data, read_for_card
+    from netbenefit.cli.rows import open_data, outcome_column, read_for_card
     from netbenefit.common import InputError
     from netbenefit.data import RawFile, find_source
 
@@ -51,6 +51,7 @@ def verify(
     file = open_data(find_source(data), stream=False, as_text=texts)
     assert isinstance(file, RawFile)
     outcome, weight = read_for_card(scorecard, file.columns, named)
+    target, _ = outcome_column(scorecard, file.columns, named)
     with terminal.warnings_as_notes():
         verdict = verify(
             scorecard,
@@ -60,7 +61,7 @@ def verify(
             sample_weight=weight,
             sample=sample,
             seed=seed,
-            outcome=outcome.text,
+            outcome=(target, outcome.labels[1]),
         )
     console = terminal.make_console()
     signs = {True: ("✓", "green"), False: ("✗", "bold red"), None: ("?", "yellow")}
