@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
+from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.boxes import BoxChecker
-from netbenefit.certificates.certificate import make_certificate, pattern_order, with_patterns
+from netbenefit.certificates.certificate import (
+    Certificate,
+    make_certificate,
+    pattern_order,
+    with_patterns,
+)
+from netbenefit.certificates.judge import Verdict, verify
 from netbenefit.certificates.recount import IntegerRecount, RecountedProblem
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.training import assemble_card
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import (
     AtLeast,
@@ -34,6 +44,7 @@ from netbenefit.problem.problem import (
     IntegerProblem,
     Packing,
     Problem,
+    Proof,
     Reason,
     Way,
 )
@@ -282,3 +293,109 @@ def slow_tight(statement: Any, boxes: Boxes, b: int) -> tuple[list, list, list, 
             state = [YES if flag == YES else NO for flag in state]
         if before == (low, high, state, used):
             return low, high, used, state
+
+
+def what_is_wrong(
+    whole: IntegerRecount, boxes: Boxes, b: int, reason: Reason, value: int = 0
+) -> str | None:
+    """What the judge says of a box if it had this reason and value."""
+    asked = boxes.asked
+    assert asked is not None
+    ends = [part[b : b + 1] for part in (boxes.lower, boxes.upper)]
+    one = Boxes(*ends, np.array([value]), np.array([reason]), asked[b : b + 1])
+    checker = BoxChecker(whole, one)
+    if reason == Reason.FORBIDDEN:
+        return checker.wrong_forbidden()
+    return checker.wrong_doubled() if reason == Reason.DOUBLED else checker.wrong_value(0)
+
+
+def test_flags_are_heeded_whatever_the_reason() -> None:
+    rng, met = np.random.default_rng(8), 0
+    for _ in range(300):
+        problem = some_problem(rng)
+        whole, vectors = counted(problem), all_points(problem)
+        vectors = np.array([v for v in vectors if problem.feasible(v)], dtype=np.int64).reshape(
+            -1, problem.lower.size
+        )
+        best = [whole.highest(v[None]) for v in vectors]
+        values = np.array([worth[0] for worth in best if worth is not None], dtype=np.int64)
+        boxes = replace(some_boxes(rng, problem, 5), packing=None)
+        for b in range(5):
+            inside = belongs(problem, boxes, b, vectors)
+
+            wrong = partial(what_is_wrong, whole, boxes, b)
+            assert (wrong(Reason.FORBIDDEN) is None) == (not inside.any())
+            if wrong(Reason.DOUBLED) is None:
+                assert all(problem.allows(2 * v) for v in vectors[inside])
+            if inside.any():
+                met += 1
+                top = int(values[inside].max())
+                assert wrong(Reason.COUNTED, top) is None
+                assert wrong(Reason.COUNTED, top - 1) is not None
+                assert wrong(Reason.FLOW, top - 1) is not None
+    assert met > 100
+
+
+def some_partition(rng: np.random.Generator, problem: Problem, count: int) -> Boxes:
+    """Boxes that hold everything once, flags included: the root, cut at random."""
+    boxes = [(problem.lower.tolist(), problem.upper.tolist(), [EITHER] * len(problem.questions))]
+    while len(boxes) < count:
+        low, high, flags = boxes.pop(int(rng.integers(len(boxes))))
+        choices = [k for k in range(len(low)) if low[k] < high[k]]
+        asking = [q for q, flag in enumerate(flags) if flag == EITHER]
+        if asking and (not choices or rng.integers(2)):
+            q = int(rng.choice(asking))
+            boxes += [(low, high, [*flags[:q], flag, *flags[q + 1 :]]) for flag in (NO, YES)]
+        elif choices:
+            k = int(rng.choice(choices))
+            cut = int(rng.integers(low[k], high[k]))
+            boxes.append((low, [*high[:k], cut, *high[k + 1 :]], flags))
+            boxes.append(([*low[:k], cut + 1, *low[k + 1 :]], high, flags))
+        else:
+            boxes.append((low, high, flags))
+            break
+    lower, upper, asked = (np.array([box[part] for box in boxes]) for part in range(3))
+    drawn = some_boxes(rng, problem, len(boxes))
+    return replace(drawn, lower=lower, upper=upper, asked=asked)
+
+
+def verdict_of(problem: Problem, result: Any, best: Fraction, boxes: Boxes) -> Verdict:
+    """What the judge says of a card and boxes, written and read again."""
+    integers = IntegerProblem.of(problem)
+    bound = max(integers.to_objective(int(value)) for value in boxes.values)
+    proof = Proof("packing", max(bound, best), boxes)
+    certificate = make_certificate(problem, replace(result, proof=proof))
+    card = assemble_card(problem, result, Provenance(version="0"))
+    return verify(card, Certificate.from_json(certificate.to_json()), problem.patterns)
+
+
+def test_proofs_of_packed_boxes_are_accepted_and_lies_are_not() -> None:
+    rng, lies = np.random.default_rng(9), 0
+    for _ in range(150):
+        problem = some_problem(rng, rates=False)
+        vectors = all_points(problem)
+        worth = [problem.evaluate(v).objective for v in vectors]
+        best = vectors[int(np.argmax(worth))]
+        whole, boxes = counted(problem), some_partition(rng, problem, 7)
+        checker = checker_of(whole, boxes)
+        values = np.array([checker.packed.highest(checker.tight, b) for b in range(len(boxes))])
+        run = Run(problem, "test", float("inf"))
+        result = run.result(best, "finished")
+
+        judged = partial(verdict_of, problem, result, max(worth))
+        verdict = judged(replace(boxes, values=values))
+        assert verdict.accepted, verdict.failures
+        known = np.flatnonzero(~checker.tight.empty)
+        assert max(whole.to_objective(int(v)) for v in values[known]) >= max(worth)
+        b = int(rng.choice(known))
+        lower = values - (np.arange(values.size) == b)
+        assert any(
+            "its packed bound is" in text for text in judged(replace(boxes, values=lower)).failures
+        )
+        flags = boxes.asked.copy()
+        flags[b] = np.where(flags[b] == EITHER, rng.integers(0, 2, flags[b].size), flags[b])
+        if (flags != boxes.asked).any():
+            lies += 1
+            failures = judged(replace(boxes, values=values, asked=flags)).failures
+            assert any("cover: no box holds the points" in text for text in failures)
+    assert lies > 20
