@@ -321,8 +321,8 @@ class Run:
             logger.error("%s gave a bound below a card that exists: dropped", self.proof.method)
             self.proof = None
         objective, bound, proof = float(value.objective), self.bound, self.proof
-        if proof is not None and proof.bound <= value.objective + proof.rounding:
-            status, bound = "optimal", objective  # equal before rounding, so equal after it
+        if proof is not None and proof.settles(value.objective):
+            status, bound = "optimal", objective  # equal but for a rounding that is negligible
         return SolverResult(
             points=points.copy(),
             cutoffs=value.cutoffs,

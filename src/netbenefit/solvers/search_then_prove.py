@@ -195,8 +195,7 @@ def _incumbent(run: Run, integers: IntegerProblem) -> int | None:
 def _proven(run: Run) -> bool:
     assert run.best is not None
     assert run.proof is not None
-    best = run.problem.evaluate(run.best).objective
-    return bool(run.proof.bound <= best + run.proof.rounding)
+    return run.proof.settles(run.problem.evaluate(run.best).objective)
 
 
 def _bound(
