@@ -54,7 +54,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     from netbenefit.solvers.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
-    fits = fits_boxes(problem, integers)
+    fits = fits_boxes(integers)
     if fits and free <= _FEW_COLUMNS:
         return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
     steps = []
@@ -130,7 +130,7 @@ class SearchThenProve:
         status: Status = "finished"
         try:
             if incumbent is None:  # only counting can tell whether there is a card at all
-                if not fits_boxes(problem, integers):
+                if not fits_boxes(integers):
                     return "time_limit"
                 return prove_boxes(run, integers, n_jobs=self.n_jobs)
             run.report_proof(_ceiling(integers))
