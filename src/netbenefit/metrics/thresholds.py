@@ -183,8 +183,8 @@ class Thresholds:
 
     @cached_property
     def odds(self) -> FloatArray:
-        """r_i = p_i / (1 - p_i)."""
-        return _frozen([p / (1.0 - p) for p in self.values])
+        """r_i = p_i / (1 - p_i), each the float nearest to it."""
+        return _frozen([float(p / (1 - p)) for p in self.fractions])
 
     @cached_property
     def length_weights(self) -> FloatArray:

@@ -673,7 +673,8 @@ class Problem:
         """Differences up to this are rounding: none where values are whole numbers."""
         if self.rates.dtype.kind == "i":
             return 0
-        return 1e-12 * self.value_of_one
+        dearest = float(self._scale.alarm.max())  # what is lost is rounded, too
+        return max(1e-12, 1e-14 * dearest) * self.value_of_one
 
     @cached_property
     def _in_integers(self) -> IntegerProblem:

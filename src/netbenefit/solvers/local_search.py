@@ -151,8 +151,21 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
     """Take the smallest points among equally good ones; report the primitive vector.
 
     Every change keeps or raises the objective, and one that keeps it makes a coefficient smaller,
-    so the loop ends; with a ``run``, also when its time has been over for a while.
+    so the loop ends; with a ``run``, also when its time has been over for a while.  Where values
+    are rounded, points that are not as good after all are left as they were.
     """
+    plain = problem.primitive(_smallest(problem, points, run))
+    if problem.rates.dtype.kind == "i" and problem.patterns.is_whole:
+        return plain
+    if problem.feasible(plain):
+        if not problem.feasible(points):
+            return plain
+        if problem.evaluate(plain).objective >= problem.evaluate(points).objective:
+            return plain
+    return problem.primitive(points)
+
+
+def _smallest(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
     state = make_search_state(problem, 0)
     current = points.copy()
     changed = True
@@ -160,7 +173,7 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
         changed = False
         for k in state.free.tolist():
             if run is not None and -run.time_left > _OVERTIME:
-                return problem.primitive(current)
+                return current
             state.start(current, True)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
             value, allowed = state.values(k)
@@ -171,7 +184,7 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
             gain = value[allowed].max() - value[current[k] - problem.lower[k]]
             if gain > problem.slack or abs(plain) < abs(current[k]):
                 current[k], changed = plain, True
-    return problem.primitive(current)
+    return current
 
 
 #: Seconds of compiled work between two looks at the clock.
