@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from netbenefit.common import InputError, IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.state import SearchState, make_search_state
 
 #: Seconds of compiled work between two looks at the clock.
@@ -78,10 +78,10 @@ class Annealing:
                 if run.must_stop:
                     status = "time_limit"
                     break
-                tick = time.perf_counter()
+                tick = now()
                 end = min(done + piece, total)
                 _report(run, state, state.metropolis(schedule, done, end))
-                spent = max(time.perf_counter() - tick, 1e-6)
+                spent = max(now() - tick, 1e-6)
                 done, piece = end, max(1, min(4 * piece, int(piece * _SLICE / spent)))
         except KeyboardInterrupt:
             status = "interrupted"

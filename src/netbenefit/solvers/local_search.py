@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,6 +13,7 @@ import numpy as np
 from netbenefit.common import IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.coordinates import columns_of, make_state, pair_gains
 from netbenefit.solvers.state import DESCEND, SearchState, make_search_state, prices
 
@@ -251,9 +251,9 @@ class LocalSearch:
         """
         limit = check_time_limit(self.time_limit)
         first = first_points(problem, start)
-        begin = time.perf_counter()
+        begin = now()
         _ = columns_of(problem)  # laying out a large table counts as search, compiling does not
-        spent = time.perf_counter() - begin
+        spent = now() - begin
         compile_search(problem)
         run = Run(problem, "local", limit, callback, spent=spent)
         with ThreadPoolExecutor(max(1, self.n_jobs)) as pool:
@@ -408,21 +408,21 @@ class _Search:
     ) -> tuple[SearchState, int, float]:
         """One chain, in slices; stops early where it has to."""
         run, unreported = self.run, 0
-        begin = time.perf_counter()
+        begin = now()
         state.start(origin, True)
         done, total, piece = 0, int(schedule[2]), 16
         while done < total and not run.must_stop:
-            tick = time.perf_counter()
+            tick = now()
             end = min(done + piece, total, done - done % _RECOUNT + _RECOUNT)
             unreported = self._report(state, unreported + state.anneal(schedule, done, end))
-            spent = max(time.perf_counter() - tick, 1e-6)
+            spent = max(now() - tick, 1e-6)
             piece = max(1, min(4 * piece, int((end - done) * _SLICE / spent)))
             done = end
             if done % _RECOUNT == 0:
                 state.start(state.points.copy(), False)
         state.start(state.best.copy(), False)
         unreported = self._report(state, unreported + state.descend(lambda: run.must_stop))
-        return state, unreported, time.perf_counter() - begin
+        return state, unreported, now() - begin
 
     def _report(self, state: SearchState, evaluated: int) -> int:
         """Report work and the best points, if there are any; return the work not reported."""
@@ -463,14 +463,10 @@ def plainness(points: IntArray) -> tuple[Any, ...]:
 
 
 def compile_search(problem: Problem) -> None:
-    """Compile (or load) what a search needs, before its clock starts."""
-    begin = time.perf_counter()
+    """Compile (or load) what a search needs, which also touches its memory, before its clock."""
     state = make_search_state(problem, 1)
     state.start(problem.nearest_to_zero(), True)
     state.anneal(DESCEND, 0, 0)
     if state.free.size > 1 and problem.is_plain:  # a state without scores makes it return at once
         room = _room_for_pairs(problem, set())
         pair_gains(state.columns, make_state(state.columns), 0, 0, room)
-    seconds = time.perf_counter() - begin
-    if seconds > 1.0:
-        logger.info("compiled the kernels in %.1f s; later runs load them from disk", seconds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,6 +16,7 @@ from netbenefit.common import InputError, IntArray, Table
 from netbenefit.problem import Boxes, IntegerProblem, Problem, Reason, floor_scores, whole
 from netbenefit.solvers.base import check_time_limit
 from netbenefit.solvers.boxes.search import BoxSearch, fits_boxes, vectors_of
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.search_then_prove import SearchThenProve
 
 
@@ -120,7 +120,7 @@ def enumerate_near_optimal(
     ([(1, 0), (2, 1), (2, -1)], True)
     """
     slack, most = _check_tolerance(tolerance), whole(limit, "limit", 1)
-    deadline = time.perf_counter() + check_time_limit(time_limit)
+    deadline = now() + check_time_limit(time_limit)
     first = SearchThenProve(
         time_limit=time_limit and 0.5 * time_limit, n_jobs=n_jobs, seed=seed
     ).solve(problem)
@@ -129,7 +129,7 @@ def enumerate_near_optimal(
     found.add(tuple(first.points.tolist()), best)
 
     def must_stop() -> bool:
-        return time.perf_counter() >= deadline
+        return now() >= deadline
 
     integers = IntegerProblem.of(problem)
     complete = False

@@ -26,6 +26,7 @@ from netbenefit.problem import Boxes, IntegerProblem, NoCardFound, Problem, Proo
 from netbenefit.solvers.base import Run, value_of
 from netbenefit.solvers.boxes import tree as _tree
 from netbenefit.solvers.boxes.tree import NOTHING, free_groups
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.jit import WORD
 
 #: Less than any value: what to pass where no vector is known.
@@ -195,9 +196,9 @@ class BoxSearch:
         while tree.state[_tree.DEPTH] != _tree.DONE:
             if stop.is_set() or self._must_stop():
                 break
-            begin = time.perf_counter()
+            begin = now()
             _tree.explore(self._arrays, tree, self._shared, self._target, pace)
-            spent = max(time.perf_counter() - begin, 1e-6)
+            spent = max(now() - begin, 1e-6)
             self._collect(number)
             pace = max(8, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
             if not self._jobs and self._n_jobs > 1:
