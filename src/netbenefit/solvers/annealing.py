@@ -58,7 +58,7 @@ class Annealing:
     ) -> SolverResult:
         """Anneal and return the best vector seen; Ctrl-C returns the best so far."""
         self._check()
-        limit = check_time_limit(self.time_limit)
+        begin, limit = now(), check_time_limit(self.time_limit)
         seed = np.random.SeedSequence(self.seed).generate_state(1, dtype=np.uint64)[0]
         one = problem.value_of_one
         schedule = np.array(
@@ -67,8 +67,7 @@ class Annealing:
         first = first_points(problem, start)
         state = make_search_state(problem, int(seed))
         state.start(first, True)
-        state.metropolis(schedule, 0, 0)  # compiles before the clock starts
-        run = Run(problem, "anneal", limit, callback)
+        run = Run(problem, "anneal", limit, callback, spent=now() - begin)
         status: Status = "finished"
         done, piece = 0, 64
         total = self.n_steps if state.free.size else 0

@@ -14,7 +14,7 @@ from netbenefit.common import IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.clock import now
-from netbenefit.solvers.kernels.coordinates import columns_of, make_state, pair_gains
+from netbenefit.solvers.kernels.coordinates import make_state, pair_gains
 from netbenefit.solvers.state import DESCEND, SearchState, make_search_state, prices
 
 logger = logging.getLogger(__name__)
@@ -249,13 +249,10 @@ class LocalSearch:
 
         Ctrl-C ends the search and returns the best so far.
         """
-        limit = check_time_limit(self.time_limit)
+        begin, limit = now(), check_time_limit(self.time_limit)
         first = first_points(problem, start)
-        begin = now()
-        _ = columns_of(problem)  # laying out a large table counts as search, compiling does not
-        spent = now() - begin
         compile_search(problem)
-        run = Run(problem, "local", limit, callback, spent=spent)
+        run = Run(problem, "local", limit, callback, spent=now() - begin)
         with ThreadPoolExecutor(max(1, self.n_jobs)) as pool:
             search = _Search(problem, run, self.seed, first)
             status: Status = "finished"
@@ -463,7 +460,7 @@ def plainness(points: IntArray) -> tuple[Any, ...]:
 
 
 def compile_search(problem: Problem) -> None:
-    """Compile (or load) what a search needs, which also touches its memory, before its clock."""
+    """Compile (or load) what a search needs, before threads wait for each other's compilation."""
     state = make_search_state(problem, 1)
     state.start(problem.nearest_to_zero(), True)
     state.anneal(DESCEND, 0, 0)

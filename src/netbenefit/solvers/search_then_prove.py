@@ -22,6 +22,7 @@ from netbenefit.problem import (
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit
 from netbenefit.solvers.boxes.search import fits_boxes, no_card, prove_boxes
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.local_search import LocalSearch
 
 logger = logging.getLogger(__name__)
@@ -102,18 +103,18 @@ class SearchThenProve:
         callback: Callback | None = None,
     ) -> SolverResult:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
-        limit = check_time_limit(self.time_limit)
+        begin, limit = now(), check_time_limit(self.time_limit)
         seconds = min(self._SEARCH, self.search_share * limit)
         search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
         run: Run | None = None
         status: Status = "time_limit"
         try:
             first = search.solve(problem, start=start, callback=callback)
-            run = Run(problem, self.name, limit, callback, spent=first.seconds)
+            run = Run(problem, self.name, limit, callback, spent=now() - begin)
             run.follow(first)
             status = first.status
         except NoCardFound:
-            run = Run(problem, self.name, limit, callback, spent=seconds)
+            run = Run(problem, self.name, limit, callback, spent=now() - begin)
         if status != "interrupted":
             status = self._prove(run)
         if run.best is not None:  # whatever has stopped the work, something is proven

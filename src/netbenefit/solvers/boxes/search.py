@@ -170,7 +170,7 @@ class BoxSearch:
 
     def _work(self, number: int, stop: threading.Event) -> None:
         """One thread: take boxes and search them, until none is left for any thread."""
-        pace = 64
+        pace = 1
         while not (stop.is_set() or self._must_stop()):
             job = self._take(number)
             if job is None:
@@ -200,7 +200,7 @@ class BoxSearch:
             _tree.explore(self._arrays, tree, self._shared, self._target, pace)
             spent = max(now() - begin, 1e-6)
             self._collect(number)
-            pace = max(8, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
+            pace = max(1, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
             if not self._jobs and self._n_jobs > 1:
                 self._give(number, all_levels=False)
         return pace
@@ -338,16 +338,17 @@ def leave_out_references(
 
 #: Share of the time for a proof that can be rechecked, where there is a faster one.
 _PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
-#: Pairs of patterns that a search can hold, for each of its levels.
-_MOST_PAIRS = 300_000
+#: Pairs of patterns that a search can hold for each of its levels, and for all (at 2 to 8 bytes).
+_MOST_PAIRS, _MOST_ROOM = 300_000, 300_000_000
 
 
 def fits_boxes(integers: IntegerProblem) -> bool:
-    """Whether the search can hold all pairs of patterns."""
+    """Whether the search can hold all pairs of patterns, at each of its levels."""
     above = int((integers.gains > 0).any(axis=0).sum())
     below = int((integers.gains < 0).any(axis=0).sum())
     pairs = above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
-    return pairs <= _MOST_PAIRS
+    room = _tree.most_levels(integers.lower, integers.upper) * (pairs + 8 * integers.lower.size)
+    return pairs <= _MOST_PAIRS and room <= _MOST_ROOM
 
 
 def _is_lenient(problem: Problem, integers: IntegerProblem) -> bool:
