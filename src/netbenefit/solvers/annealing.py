@@ -11,10 +11,7 @@ from netbenefit.common import InputError, IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.clock import now
-from netbenefit.solvers.state import SearchState, make_search_state
-
-#: Seconds of compiled work between two looks at the clock.
-_SLICE = 0.02
+from netbenefit.solvers.state import SLICE, SearchState, make_search_state
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Annealing:
                 end = min(done + piece, total)
                 _report(run, state, state.metropolis(schedule, done, end))
                 spent = max(now() - tick, 1e-6)
-                done, piece = end, max(1, min(4 * piece, int(piece * _SLICE / spent)))
+                done, piece = end, max(1, min(4 * piece, int(piece * SLICE / spent)))
         except KeyboardInterrupt:
             status = "interrupted"
         if not state.found or not problem.feasible(state.best):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,7 +16,7 @@ from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.coordinates import make_state, pair_gains
-from netbenefit.solvers.state import DESCEND, SearchState, make_search_state, prices
+from netbenefit.solvers.state import DESCEND, SLICE, SearchState, make_search_state, prices
 
 logger = logging.getLogger(__name__)
 
@@ -187,8 +188,6 @@ def _smallest(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
     return current
 
 
-#: Seconds of compiled work between two looks at the clock.
-_SLICE = 0.02
 #: Steps after which scores and histogram are counted anew, to remove the rounding errors of real
 #: weights.  A number of steps, not of seconds: the same run has the same rounding.
 _RECOUNT = 8192
@@ -318,11 +317,18 @@ class _Search:
                 state.start(self._some_points(rng), False)
             rng.shuffle(state.free)
             self._offer(state, state.descend(lambda: self.run.must_stop))
-            losses = [state.loss(k) for k in state.free.tolist()]
+            losses = [state.loss(k) for k in self._while_time(state.free)]
             medians.append(float(np.median(losses)))
             if self.run.must_stop:
                 break
         return float(np.mean(medians)) or 0.001 * self.problem.value_of_one
+
+    def _while_time(self, columns: IntArray) -> Iterator[int]:
+        """The first of some columns, and others as long as there is time."""
+        for place, k in enumerate(columns.tolist()):
+            if place and self.run.must_stop:
+                return
+            yield k
 
     def _new_state(self, seed: int) -> SearchState:
         return make_search_state(self.problem, seed, strict=self._strict)
@@ -413,7 +419,7 @@ class _Search:
             end = min(done + piece, total, done - done % _RECOUNT + _RECOUNT)
             unreported = self._report(state, unreported + state.anneal(schedule, done, end))
             spent = max(now() - tick, 1e-6)
-            piece = max(1, min(4 * piece, int((end - done) * _SLICE / spent)))
+            piece = max(1, min(4 * piece, int((end - done) * SLICE / spent)))
             done = end
             if done % _RECOUNT == 0:
                 state.start(state.points.copy(), False)
