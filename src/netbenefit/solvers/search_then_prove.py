@@ -22,6 +22,7 @@ from netbenefit.problem import (
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit
 from netbenefit.solvers.boxes.search import fits_boxes, no_card, prove_boxes
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.local_search import LocalSearch
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     from netbenefit.solvers.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
-    fits = fits_boxes(problem, integers)
+    fits = fits_boxes(integers)
     if fits and free <= _FEW_COLUMNS:
         return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
     steps = []
@@ -102,18 +103,18 @@ class SearchThenProve:
         callback: Callback | None = None,
     ) -> SolverResult:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
-        limit = check_time_limit(self.time_limit)
+        begin, limit = now(), check_time_limit(self.time_limit)
         seconds = min(self._SEARCH, self.search_share * limit)
         search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
         run: Run | None = None
         status: Status = "time_limit"
         try:
             first = search.solve(problem, start=start, callback=callback)
-            run = Run(problem, self.name, limit, callback, spent=first.seconds)
+            run = Run(problem, self.name, limit, callback, spent=now() - begin)
             run.follow(first)
             status = first.status
         except NoCardFound:
-            run = Run(problem, self.name, limit, callback, spent=seconds)
+            run = Run(problem, self.name, limit, callback, spent=now() - begin)
         if status != "interrupted":
             status = self._prove(run)
         if run.best is not None:  # whatever has stopped the work, something is proven
@@ -130,7 +131,7 @@ class SearchThenProve:
         status: Status = "finished"
         try:
             if incumbent is None:  # only counting can tell whether there is a card at all
-                if not fits_boxes(problem, integers):
+                if not fits_boxes(integers):
                     return "time_limit"
                 return prove_boxes(run, integers, n_jobs=self.n_jobs)
             run.report_proof(_ceiling(integers))
@@ -195,8 +196,7 @@ def _incumbent(run: Run, integers: IntegerProblem) -> int | None:
 def _proven(run: Run) -> bool:
     assert run.best is not None
     assert run.proof is not None
-    best = run.problem.evaluate(run.best).objective
-    return bool(run.proof.bound <= best + run.proof.rounding)
+    return run.proof.settles(run.problem.evaluate(run.best).objective)
 
 
 def _bound(
