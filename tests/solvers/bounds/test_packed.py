@@ -45,8 +45,10 @@ def random_case(rng: np.random.Generator) -> Case:
             int(rng.integers(0, p + 1)),
             int(rng.integers(0, n_questions + 1)),
         )
-    lower = np.array([rng.integers(a, b + 1) for a, b in zip(integers.lower, integers.upper)])
-    upper = np.array([rng.integers(a, b + 1) for a, b in zip(lower, integers.upper)])
+    lower = np.array(
+        [rng.integers(a, b + 1) for a, b in zip(integers.lower, integers.upper, strict=True)]
+    )
+    upper = np.array([rng.integers(a, b + 1) for a, b in zip(lower, integers.upper, strict=True)])
     asked = np.array([2, 2, 0, 1])[rng.integers(0, 4, n_questions)]
     entries = []
     n = integers.units.shape[0]
@@ -136,14 +138,14 @@ def test_large_shares_are_rounded_up_exactly() -> None:
             for u, w, a in [(0, 1, 3), (1, 2, 7), (2, 0, 1_000_003)]
         ]
         box = np.array([1, -10]), np.array([3, 10]), np.full(2, 2)
-        case = integers, Rules.none(integers), box, entries, []
+        case: Case = (integers, Rules.none(integers), box, entries, [])
         assert fast_value(case) == packed_value(*case)
 
 
 def test_multipliers_that_do_not_fit_are_refused() -> None:
     integers = random_problem(np.random.default_rng(1), rows=8)
     box = integers.lower, integers.upper, np.full(int(integers.questions.max()) + 1, 2)
-    case = integers, Rules.none(integers), box, [(0, {0: 1, 1: -1}, 2**61, 0)], []
+    case: Case = (integers, Rules.none(integers), box, [(0, {0: 1, 1: -1}, 2**61, 0)], [])
     with pytest.raises(OverflowError, match="too large"):
         fast_value(case)
 

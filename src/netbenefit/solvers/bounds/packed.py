@@ -328,7 +328,7 @@ class Packer:
 
 
 @internal
-def _share(amount: int, part: int, whole: int) -> Any:
+def _share(amount: Any, part: Any, whole: Any) -> Any:
     """⌈amount · part / whole⌉ for 0 < part < whole < 2^62, without overflow."""
     if amount < (np.int64(1) << np.int64(62)) // whole:
         return (amount * part + whole - 1) // whole
@@ -363,7 +363,7 @@ def _pack(
     left: IntArray,
     charge: IntArray,
     pooled: NDArray[np.bool_],
-) -> int:
+) -> Any:
     """Take multipliers from gains (``left``) and add up charges; returns Σ amount · (|P| − 1)."""
     n_columns = lower.size
     direction = np.zeros(n_columns, dtype=np.int64)
@@ -429,7 +429,7 @@ def as_boxes(leaves: Sequence[LeafBox], conflicts: Conflicts | None = None) -> B
     """The boxes of a proof; only conflicts that some box makes use of are kept."""
     none = Entries.none()
     entries = [leaf.entries if leaf.entries is not None else none for leaf in leaves]
-    asked = np.array([leaf.asked for leaf in leaves], dtype=np.uint8)
+    asked: IntArray = np.array([leaf.asked for leaf in leaves], dtype=np.uint8)
     packing = None
     if any(leaf.reason == Reason.PACKED for leaf in leaves):
         joined = [np.concatenate([e[j] for e in entries]).astype(np.int64) for j in range(5)]
