@@ -71,7 +71,6 @@ class Pool:
         self._known: dict[tuple[tuple[int, int], ...], int] = {}
         self._members: list[tuple[IntArray, IntArray]] = []
         self._ratio: list[FloatArray] = []
-        self._weight: list[int] = []
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -91,8 +90,8 @@ class Pool:
                 self._known[key] = len(self._members)
                 patterns, whole = (np.array(v, dtype=np.int64) for v in zip(*key, strict=True))
                 weight = sum(times[: len(above)])
-                self._members.append((patterns, whole))
                 self._ratio.append((whole @ self.units[patterns]) / weight)
+                self._members.append((patterns, whole))  # last: others read without the lock
             return self._known[key]
 
     def patterns(self, number: int) -> IntArray:
@@ -172,22 +171,30 @@ class View:
 # -- pairs of patterns -----------------------------------------------------------------------------
 
 
+#: Pairs of patterns that one search looks at.
+_MOST_PAIRS = 400_000
+
+
 @jit
 def _best_pairs(
     units: IntArray,
     above: IntArray,
     below: IntArray,
     lost: FloatArray,
-    columns: IntArray,
+    known: IntArray,
+    free: IntArray,
     lower: IntArray,
     upper: IntArray,
-    decided: NDArray[np.bool_],
     plus: FloatArray,
     minus: FloatArray,
     grain: int,
     best: FloatArray,
 ) -> IntArray:
-    """For each pattern above the one below with the most violated row, and by how much."""
+    """For each pattern above the one below with the most violated row, and by how much.
+
+    Patterns ``below`` come by what is lost of them, ``free`` columns by what is used of them;
+    ``known`` are the decided ones.
+    """
     partner = np.zeros(above.size, dtype=np.int64)
     for a in range(above.size):
         u = above[a]
@@ -195,19 +202,18 @@ def _best_pairs(
         for w in below:
             left = 1.0 - lost[u] - lost[w]
             if left <= best[a]:
-                continue
+                break
             need = grain
-            for k in columns:
-                if decided[k]:
-                    d = units[u, k] - units[w, k]
-                    need -= max(d * lower[k], d * upper[k])
+            for k in known:
+                d = units[u, k] - units[w, k]
+                need -= d * (upper[k] if d > 0 else lower[k])
             if need <= 0:
                 continue
-            for k in columns:
+            for k in free:
                 d = units[u, k] - units[w, k]
-                if decided[k] or d == 0:
+                if d == 0:
                     continue
-                part = max(d * lower[k], d * upper[k])
+                part = d * (upper[k] if d > 0 else lower[k])
                 value = plus[k] if d > 0 else minus[k]
                 left -= value if part >= need else value * part / need
                 if left <= best[a]:
@@ -217,26 +223,31 @@ def _best_pairs(
     return partner
 
 
-def pairs(pool: Pool, room: Room, point: Point, i: int, least: float, most: int) -> list[int]:
-    """The most violated rows of two patterns at threshold i, one for each pattern above."""
+def pairs(
+    pool: Pool, room: Room, point: Point, i: int, least: float, most: int, random: np.random.Generator
+) -> list[int]:
+    """Violated rows of two patterns at threshold i, one for each pattern above; the worst ones."""
     gains, lost, box = room.gains[i], point.lost[i], room.box
     above = np.flatnonzero((gains > 0) & (lost < 1 - least))
     below = np.flatnonzero((gains < 0) & (lost < 1 - least))
     if below.size == 0:
         return []
-    signs = np.where(box.decided, 9.0, point.plus + point.minus)
+    many = max(50, _MOST_PAIRS // below.size)
+    if above.size > many:
+        above = above[np.argsort(random.random(above.size) / gains[above], kind="stable")[:many]]
+    below = below[np.argsort(lost[below], kind="stable")]
+    signs = np.where(box.decided, 0.0, point.plus + point.minus)
     order = np.argsort(-signs, kind="stable")
-    live = (signs > 0) & ((box.lower != 0) | (box.upper != 0))
     best = np.zeros(above.size)
     partner = _best_pairs(
         pool.units,
         above,
         below,
         lost,
-        order[live[order]],
+        np.flatnonzero(box.decided & ((box.lower != 0) | (box.upper != 0))),
+        order[signs[order] > 0],
         box.lower,
         box.upper,
-        box.decided,
         point.plus,
         point.minus,
         room.grain,

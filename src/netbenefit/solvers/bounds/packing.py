@@ -40,8 +40,10 @@ class Effort:
     rounds: int = 40  #: most rounds of new conflicts
     turn: int = 4  #: rounds after which a box waits if another one has a higher bound
     least_gain: float = 0.004  #: go on while a round adds this share of the loss proven so far
-    searches: int = 4  #: pricing programs per threshold and round
-    passes: int = 3  #: solutions of each
+    pairs: int = 60  #: new pairs per threshold and round
+    few: int = 8  #: new pairs of a round that make larger conflicts unnecessary
+    searches: int = 1  #: pricing programs per threshold and round
+    passes: int = 2  #: solutions of each
     violation: float = 0.02
     most_rows: int = 1000
     enough: int = 200  #: violated rows of the pool that make new conflicts unnecessary in a round
@@ -389,19 +391,23 @@ class _Tree:
         known = view, view.violated(point, effort.violation)[: effort.most_rows]
         if len(known[1]) >= effort.enough:
             return [known]
-        numbers: set[int] = set()
-        for i in range(point.lost.shape[0]):
-            if len(numbers) < 50:
-                numbers.update(pairs(self.pool, room, point, i, 0.05, 60))
-            extra = 0.02 * random.random(point.lost.shape[1])
-            pricing.choose(room, point, i, random)
-            for t in range(effort.searches):
-                if self._over():
-                    break
-                weight = (1.0, 3.0, 10.0, 0.3)[t % 4]
-                for number in pricing.search(point, i, extra, weight, effort.passes):
-                    numbers.add(number)
-                    extra[self.pool.patterns(number)] += 0.1
+        thresholds = range(point.lost.shape[0])
+        numbers = {
+            number
+            for i in thresholds
+            for number in pairs(self.pool, room, point, i, 0.05, effort.pairs, random)
+        }
+        if len(numbers) < effort.few:
+            for i in thresholds:
+                extra = 0.02 * random.random(point.lost.shape[1])
+                pricing.choose(room, point, i, random)
+                for t in range(effort.searches):
+                    if self._over():
+                        break
+                    weight = (1.0, 3.0, 10.0, 0.3)[t % 4]
+                    for number in pricing.search(point, i, extra, weight, effort.passes):
+                        numbers.add(number)
+                        extra[self.pool.patterns(number)] += 0.1
         fresh = self.pool.view(room, np.array(sorted(numbers), dtype=np.int64))
         return [known, (fresh, fresh.violated(point, effort.violation))]
 
