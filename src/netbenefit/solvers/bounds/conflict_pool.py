@@ -224,7 +224,13 @@ def _best_pairs(
 
 
 def pairs(
-    pool: Pool, room: Room, point: Point, i: int, least: float, most: int, random: np.random.Generator
+    pool: Pool,
+    room: Room,
+    point: Point,
+    i: int,
+    least: float,
+    most: int,
+    random: np.random.Generator,
 ) -> list[int]:
     """Violated rows of two patterns at threshold i, one for each pattern above; the worst ones."""
     gains, lost, box = room.gains[i], point.lost[i], room.box
