@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common import IntArray
-from netbenefit.problem import Asked, IntegerProblem, Way
+from netbenefit.problem import IntegerProblem, Way
 from netbenefit.solvers.bounds.packed import TightBox
 from netbenefit.solvers.kernels.jit import ONE, WORD, count_bits, internal, jit
 
@@ -59,10 +59,7 @@ class PairConflicts(NamedTuple):
 
     def enough(self, loss: int) -> PairConflicts:
         """The first parts that lose as much; all, if these do not."""
-        if loss <= 0:
-            kept = 0
-        else:
-            kept = min(int(np.searchsorted(self.lost, loss)) + 1, self.lost.size)
+        kept = min(int(np.searchsorted(self.lost, loss)) + 1, self.lost.size) if loss > 0 else 0
         size = int(self.end[kept - 1]) if kept else 0
         return PairConflicts(*(a[:size] for a in self[:5]), self.end[:kept], self.lost[:kept])
 
@@ -110,8 +107,13 @@ class Orders:
         """Σ over cells and thresholds of what the best call adds."""
         return int(_saturated(self.codes[list(chosen)], self._gains))
 
-    def conflicts(self, chosen: Sequence[int], enough: int = 2**62) -> PairConflicts:
-        """What every card on these questions, and no others, loses; parts that lose ``enough``."""
+    def conflicts(
+        self, chosen: Sequence[int], differ: int = 2, enough: int = 2**62
+    ) -> PairConflicts:
+        """What every card on these questions, and no others, loses; parts that lose ``enough``.
+
+        Cells of a pair have other answers to at most ``differ`` questions, one or two.
+        """
         own = list(chosen)
         if not self._few or not own:
             empty = np.zeros(0, dtype=np.int64)
@@ -123,6 +125,7 @@ class Orders:
             self._single[own],
             self._pays[own],
             self._price,
+            differ,
             _MOST_PAIRS,
         )
         return PairConflicts(*found).enough(enough)
@@ -180,12 +183,64 @@ def _sorted(order: Any, number: Any, side: int) -> Any:
 
 
 @internal
-def _distance(sets: Any, u: int, w: int) -> Any:
-    """How many bits differ."""
-    differ = np.int64(0)
-    for word in range(sets.shape[1]):
-        differ += count_bits(sets[u, word] ^ sets[w, word])
-    return differ
+def _longer(pair: Any, size: int, more: int) -> Any:
+    """An array with room for more pairs."""
+    if size + more <= pair.shape[1]:
+        return pair
+    longer = np.empty((2, 2 * pair.shape[1] + more), dtype=np.int64)
+    longer[:, :size] = pair[:, :size]
+    return longer
+
+
+@internal
+def _next(codes: Any, at: Any, calls: Any, side: int, most: int) -> Any:
+    """Pairs of cells that are called differently, with other answers to one question."""
+    pair, size, n = np.empty((2, 4096), dtype=np.int64), 0, calls.size
+    for j in range(codes.shape[0]):
+        order = np.arange(n)
+        for h in range(codes.shape[0]):
+            if h != j:
+                order = _sorted(order, at[h], side)
+        begin = 0
+        while begin < n and size < most:
+            end = begin + 1
+            while end < n:
+                same = True
+                for h in range(codes.shape[0]):
+                    if h != j and at[h, order[end]] != at[h, order[begin]]:
+                        same = False
+                if not same:
+                    break
+                end += 1
+            pair = _longer(pair, size, (end - begin) * (end - begin))
+            for a in range(begin, end):
+                for b in range(a + 1, end):
+                    if calls[order[a]] != calls[order[b]]:
+                        pair[0, size], pair[1, size] = order[a], order[b]
+                        size += 1
+            begin = end
+    return pair[:, :size]
+
+
+@internal
+def _near(sets: Any, calls: Any, most: int) -> Any:
+    """Pairs of cells that are called differently, with other answers to one or two questions."""
+    pair, size, n = np.empty((2, 4096), dtype=np.int64), 0, calls.size
+    distance = np.empty(n, dtype=np.int64)
+    for u in range(n):
+        if size >= most:
+            break
+        pair = _longer(pair, size, n)
+        first, second = pair[0], pair[1]
+        distance[:] = 0
+        for word in range(sets.shape[0]):
+            own, all_sets = sets[word, u], sets[word]
+            for w in range(u + 1, n):
+                distance[w] += count_bits(own ^ all_sets[w])
+        for w in range(u + 1, n):  # written in any case, and kept if near: no jumps
+            first[size], second[size] = u, w
+            size += (distance[w] <= 4) & (calls[u] != calls[w])
+    return pair[:, :size]
 
 
 @jit
@@ -196,6 +251,7 @@ def _conflicts(
     single: IntArray,
     pays: NDArray[np.bool_],
     price: int,
+    differ: int,
     most_pairs: int,
 ) -> Any:
     """The fields of :class:`PairConflicts`."""
@@ -203,46 +259,38 @@ def _conflicts(
     # 1. What each cell can gain and lose.
     cell, count = _cells(codes)
     left = np.zeros((count, m), dtype=np.int64)
-    at = np.zeros((count, n_items), dtype=np.int64)
+    at = np.zeros((n_items, count), dtype=np.int64)
     named = np.zeros(count, dtype=np.int64)
     for row in range(cell.size):
         for i in range(m):
             left[cell[row], i] += gains[row, i]
         for j in range(n_items):
-            at[cell[row], j] = codes[j, row]
+            at[j, cell[row]] = codes[j, row]
         named[cell[row]] = row
     # 2. Pairs of cells with other answers to one or two questions; two bits of their sets differ
     # for each.  They are numbered by these answers, and sorted with those to one question first.
     # Cells that are called alike lose nothing.
-    sets = np.zeros((count, n_items * n_answers // WORD + 1), dtype=np.uint64)
+    sets = np.zeros((n_items * n_answers // WORD + 1, count), dtype=np.uint64)
     calls = np.zeros(count, dtype=np.int64)
     for c in range(count):
         for j in range(n_items):
-            bit = j * n_answers + at[c, j]
-            sets[c, bit // WORD] |= ONE << np.uint64(bit % WORD)
+            bit = j * n_answers + at[j, c]
+            sets[bit // WORD, c] |= ONE << np.uint64(bit % WORD)
         for i in range(m):
             calls[c] += 1 if left[c, i] > 0 else 0
-    near, room = 0, 0
-    for u in range(count):
-        for w in range(u + 1, count):
-            if calls[u] != calls[w] and _distance(sets, u, w) <= 4:
-                near += 1
-    most_pairs = min(near, most_pairs)
-    pair = np.empty((2, most_pairs), dtype=np.int64)
-    number = np.zeros((2, most_pairs), dtype=np.int64)
-    size = 0
-    for u in range(count):
-        for w in range(u + 1, count):
-            if size < most_pairs and calls[u] != calls[w] and _distance(sets, u, w) <= 4:
-                pair[0, size], pair[1, size] = u, w
-                for j in range(n_items):
-                    if at[u, j] != at[w, j]:  # u is lower at the first, as cells are in order
-                        number[1, size] = number[0, size]
-                        number[0, size] = (j * n_answers + at[u, j]) * n_answers + at[w, j] + 1
-                size += 1
-                for i in range(m):
-                    if (left[u, i] > 0) != (left[w, i] > 0):
-                        room += 1
+    if differ == 1:
+        pair = _next(codes, at, calls, n_answers, most_pairs)
+    else:
+        pair = _near(sets, calls, most_pairs)
+    size, room = pair.shape[1], 0
+    number = np.zeros((2, size), dtype=np.int64)
+    for p in range(size):
+        u, w = pair[0, p], pair[1, p]
+        for j in range(n_items):
+            if at[j, u] != at[j, w]:  # u is lower at the first, as cells are in order
+                number[1, p] = number[0, p]
+                number[0, p] = (j * n_answers + at[j, u]) * n_answers + at[j, w] + 1
+        room += abs(calls[u] - calls[w])
     order = np.arange(size)
     side = n_items * n_answers * n_answers + 1
     for digit in range(2):
@@ -253,9 +301,10 @@ def _conflicts(
     filled, part = 0, 0
     if price > 0:
         filled, lost[0] = _take_signs(
-            pair, order, number, at, named, single, pays, price, left, entry
+            pair, order, number, at, calls, named, single, pays, price, left, entry
         )
         end[0], part = filled, 1
+    state = np.zeros((4, 2), dtype=np.int64)
     begin = 0
     while begin < size:
         stop = begin
@@ -268,19 +317,19 @@ def _conflicts(
         u, w = pair[0, order[begin]], pair[1, order[begin]]
         least, most = np.int64(0), np.int64(0)
         for j in range(n_items):
-            if at[u, j] != at[w, j]:
-                least += spans[0, j, at[u, j], at[w, j]]
-                most += spans[1, j, at[u, j], at[w, j]]
+            if at[j, u] != at[j, w]:
+                least += spans[0, j, at[j, u], at[j, w]]
+                most += spans[1, j, at[j, u], at[j, w]]
         own = order[begin:stop]
         loss = np.int64(0)
         if least >= 0 or most <= 0:
             if least >= 0:
-                filled, loss = _take_all(pair[0], pair[1], own, left, named, entry, filled)
+                filled, loss = _take_all(pair[0], pair[1], own, calls, left, named, entry, filled)
             if most <= 0:
-                filled, more = _take_all(pair[1], pair[0], own, left, named, entry, filled)
+                filled, more = _take_all(pair[1], pair[0], own, calls, left, named, entry, filled)
                 loss += more
         else:
-            filled, loss = _take_both(pair, own, left, named, entry, filled)
+            filled, loss = _take_both(pair, own, calls, left, named, entry, filled, state)
         if loss > 0:
             lost[part], end[part] = loss, filled
             part += 1
@@ -319,6 +368,7 @@ def _take_signs(
     order: Any,
     number: Any,
     at: Any,
+    calls: Any,
     named: Any,
     single: Any,
     pays: Any,
@@ -327,7 +377,7 @@ def _take_signs(
     entry: Any,
 ) -> Any:
     """Use up gains and losses of pairs along single columns, up to the price of each sign."""
-    n_items, m, filled = at.shape[1], left.shape[1], 0
+    n_items, filled = at.shape[0], 0
     largest = np.int64(0)
     for v in single.flat:
         largest = max(largest, v + 1)
@@ -338,13 +388,13 @@ def _take_signs(
             continue
         for j in range(n_items):
             u, w = pair[0, p], pair[1, p]
-            if at[u, j] == at[w, j] or single[j, at[u, j], at[w, j]] < 0:
+            if at[j, u] == at[j, w] or single[j, at[j, u], at[j, w]] < 0:
                 continue
-            step = single[j, at[u, j], at[w, j]]  # even: w has more, so u first needs minus
-            for i in range(m):
-                lower, upper, where = u, w, step ^ 1
-                if left[u, i] < 0:
-                    lower, upper, where = w, u, step
+            # even: w has more of the column, so that u above w needs points below 0
+            lower, upper, where = u, w, single[j, at[j, u], at[j, w]] ^ 1
+            if calls[u] < calls[w]:
+                lower, upper, where = w, u, where ^ 1
+            for i in range(calls[upper], calls[lower]):
                 x = min(left[lower, i], -left[upper, i], price - charge[where])
                 if x > 0:
                     charge[where] += x
@@ -364,13 +414,13 @@ def _take_signs(
 
 @internal
 def _take_all(
-    lower: Any, upper: Any, own: Any, left: Any, named: Any, entry: Any, filled: int
+    lower: Any, upper: Any, own: Any, calls: Any, left: Any, named: Any, entry: Any, filled: int
 ) -> Any:
     """Use up gains of lower cells and losses of upper ones; return how much."""
     total = np.int64(0)
     for p in own:
         u, w = lower[p], upper[p]
-        for i in range(left.shape[1]):
+        for i in range(calls[w], calls[u]):
             x = min(left[u, i], -left[w, i])
             if x > 0:
                 left[u, i] -= x
@@ -381,57 +431,51 @@ def _take_all(
 
 
 @internal
-def _take_both(pair: Any, own: Any, left: Any, named: Any, entry: Any, filled: int) -> Any:
+def _take_both(
+    pair: Any,
+    own: Any,
+    calls: Any,
+    left: Any,
+    named: Any,
+    entry: Any,
+    filled: int,
+    state: Any,
+) -> Any:
     """Use up as much in the one order of cells as in the other; return how much in each."""
-    m = left.shape[1]
-    total, x = np.int64(0), np.int64(0)
-    up, down, i, h = 0, 0, 0, 0
-    rising, falling = np.int64(0), np.int64(0)  # what the current pairs have used up, not noted
+    total = np.int64(0)
+    # Of each order: place of the current pair, its threshold, and what has been used up, but not
+    # written down.
+    place, i, held, found = state[0], state[1], state[2], state[3]
+    place[:], i[:], held[:] = 0, -1, 0
     while True:
-        found = np.int64(0)
-        while up < own.size:
-            p = own[up]
-            if i < m:
-                found = min(left[pair[0, p], i], -left[pair[1, p], i])
-                if found > 0:
-                    break
-                if rising > 0:
-                    a, b = named[pair[0, p]], named[pair[1, p]]
-                    filled = _note(entry, filled, i, a, b, rising, _ORDER)
-                    rising = np.int64(0)
-                i += 1
-            else:
-                up, i = up + 1, 0
-        x = np.int64(0)
-        while up < own.size and down < own.size:
-            p = own[down]
-            if h < m:
-                x = min(left[pair[1, p], h], -left[pair[0, p], h])
-                if x > 0:
-                    break
-                if falling > 0:
-                    a, b = named[pair[1, p]], named[pair[0, p]]
-                    filled = _note(entry, filled, h, a, b, falling, _ORDER)
-                    falling = np.int64(0)
-                h += 1
-            else:
-                down, h = down + 1, 0
-        if up == own.size or down == own.size:
+        for way in range(2):
+            found[way] = 0
+            while place[way] < own.size:
+                p = own[place[way]]
+                u, w = pair[way, p], pair[1 - way, p]
+                if i[way] < 0:
+                    i[way] = calls[w]
+                if i[way] < calls[u]:
+                    found[way] = min(left[u, i[way]], -left[w, i[way]])
+                    if found[way] > 0:
+                        break
+                    if held[way] > 0:
+                        filled = _note(entry, filled, i[way], named[u], named[w], held[way], _ORDER)
+                        held[way] = 0
+                    i[way] += 1
+                else:
+                    place[way], i[way] = place[way] + 1, -1
+        x = min(found[0], found[1])
+        if x <= 0:
             break
-        x = min(x, found)
-        u, w = pair[0, own[up]], pair[1, own[up]]
-        left[u, i] -= x
-        left[w, i] += x
-        u, w = pair[1, own[down]], pair[0, own[down]]
-        left[u, h] -= x
-        left[w, h] += x
-        rising += x
-        falling += x
+        for way in range(2):
+            p = own[place[way]]
+            left[pair[way, p], i[way]] -= x
+            left[pair[1 - way, p], i[way]] += x
+            held[way] += x
         total += x
-    if rising > 0:
-        p = own[up]
-        filled = _note(entry, filled, i, named[pair[0, p]], named[pair[1, p]], rising, _ORDER)
-    if falling > 0:
-        p = own[down]
-        filled = _note(entry, filled, h, named[pair[1, p]], named[pair[0, p]], falling, _ORDER)
+    for way in range(2):
+        if held[way] > 0:
+            u, w = pair[way, own[place[way]]], pair[1 - way, own[place[way]]]
+            filled = _note(entry, filled, i[way], named[u], named[w], held[way], _ORDER)
     return filled, total
