@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.common import IntArray
-from netbenefit.problem import IntegerProblem, Way
-from netbenefit.solvers.bounds.packed import TightBox
+from netbenefit.problem import Boxes, Conflicts, IntegerProblem, Packing, Reason, Way
+from netbenefit.solvers.bounds.packed import Entries, TightBox
 from netbenefit.solvers.kernels.jit import ONE, WORD, count_bits, internal, jit
 
 #: Most pairs of cells of one support that are compared.
@@ -62,6 +62,61 @@ class PairConflicts(NamedTuple):
         kept = min(int(np.searchsorted(self.lost, loss)) + 1, self.lost.size) if loss > 0 else 0
         size = int(self.end[kept - 1]) if kept else 0
         return PairConflicts(*(a[:size] for a in self[:5]), self.end[:kept], self.lost[:kept])
+
+    def entries(self) -> tuple[Entries, Conflicts]:
+        """The same as multipliers of a box, one conflict for each."""
+        count, none = self.amount.size, np.zeros(0, dtype=np.int64)
+        members = np.stack([self.called, self.other], axis=1).reshape(-1).astype(np.int64)
+        times, start = np.tile(np.array([1, -1]), count), 2 * np.arange(count + 1)
+        conflicts = Conflicts(self.threshold.astype(np.int64), start, members, times)
+        return Entries(np.arange(count), self.amount, self.way, none, none), conflicts
+
+
+def no_conflicts() -> PairConflicts:
+    """Nothing is lost."""
+    return PairConflicts(*(np.zeros(0, dtype=np.int64) for _ in range(7)))
+
+
+def as_packed(
+    integers: IntegerProblem,
+    asked: IntArray | None,
+    values: IntArray,
+    conflicts: Sequence[PairConflicts | None],
+) -> Boxes:
+    """Boxes of all points, told apart by what is asked, as a proof with its multipliers."""
+    count, n = values.size, integers.units.shape[0]
+    each = [[] if one is None else [one] for one in conflicts]
+    some = [one for part in each for one in part]
+    threshold, called, other, amount, way = (
+        np.concatenate([np.zeros(0, dtype=np.int64), *(one[f] for one in some)]) for f in range(5)
+    )
+    key, which = np.unique((threshold * n + called) * n + other, return_inverse=True)
+    pairs = np.stack([key // n % n, key % n], axis=1)
+    sizes = [sum(one.amount.size for one in part) for part in each]
+    nothing = np.zeros(0, dtype=np.int64)
+    packing = Packing(
+        Conflicts(
+            key // (n * n),
+            2 * np.arange(key.size + 1),
+            pairs.reshape(-1),
+            np.tile(np.array([1, -1]), key.size),
+        ),
+        np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        which.reshape(-1).astype(np.int64),
+        amount,
+        way,
+        np.zeros(count + 1, dtype=np.int64),
+        nothing,
+        nothing,
+    )
+    return Boxes(
+        np.tile(integers.lower, (count, 1)),
+        np.tile(integers.upper, (count, 1)),
+        values,
+        np.full(count, int(Reason.PACKED), dtype=np.uint8),
+        None if asked is None else asked.astype(np.uint8),
+        packing,
+    )
 
 
 def answer_codes(units: IntArray, columns: IntArray) -> IntArray:
@@ -116,8 +171,7 @@ class Orders:
         """
         own = list(chosen)
         if not self._few or not own:
-            empty = np.zeros(0, dtype=np.int64)
-            return PairConflicts(*(empty for _ in range(7)))
+            return no_conflicts()
         found = _conflicts(
             self.codes[own],
             self._gains,
