@@ -50,8 +50,8 @@ _ROOM = 2**62
 _NEWS = 50
 #: What stands for no support.
 _NOTHING = -(2**62)
-#: Supports that a thread sharpens between two looks at the clock.
-_BATCH = 32
+#: Nodes, supports for 4, and such for linear programs that a thread gets at once.
+_AT_ONCE = 4, 32, 1
 #: Conflicts are kept down to this part of the way from the best card to the first bound.
 _AIM = 5
 #: Steps 4: pairs of cells with so many different answers, or linear programs (columns, steps).
@@ -114,8 +114,13 @@ def support_bound(
                 complete = False
                 break
             search.step(pool, n_jobs, over)
-        boxes = _Writer(search, search.open_bound).boxes(pool)
+        boxes = _Writer(search, search.open_bound).boxes(pool, n_jobs)
     return SupportBound(search.open_bound, search.nodes, complete, boxes)
+
+
+def _kind(one: _Open) -> int:
+    """Which of the numbers above holds."""
+    return 0 if one.level < 0 else 1 if one.level < len(_ORDERS) else 2
 
 
 class _Enumeration:
@@ -198,58 +203,76 @@ class _Enumeration:
         if -top.negative <= self.best:  # so are all others
             self.heap.clear()
             return
-        if top.level < 0:
-            heapq.heappop(self.heap)
-            self.nodes += 1
-            self._open(top.chosen, top.chosen[-1] + 1 if top.chosen else 0)
+        kind = _kind(top)
+        some: list[_Open] = []
+        while self.heap and len(some) < _AT_ONCE[kind] * n_jobs and _kind(self.heap[0]) == kind:
+            some.append(heapq.heappop(self.heap))
+        self.nodes += len(some)
+        parts = [some[j::n_jobs] for j in range(n_jobs)]
+        if kind == 0:
+            for found in pool.map(self._look, parts):
+                for chosen, bound, level in found:
+                    self._push(chosen, bound, level)
+            self.expanded.update(one.chosen for one in some)
             return
-        programs = top.level >= len(_ORDERS)
-        supports = []
-        most = n_jobs if programs else _BATCH * n_jobs
-        while self.heap and len(supports) < most:
-            level = self.heap[0].level
-            if level < 0 or programs != (level >= len(_ORDERS)):
-                break
-            supports.append(heapq.heappop(self.heap))
-        self.nodes += len(supports)
-        sharper = pool.map(lambda one: self._sharpen(one.chosen, one.level, over), supports)
-        for one, (value, conflicts) in zip(supports, sharper, strict=True):
-            before = self.sharp.get(one.chosen)
+        for part, sharper in zip(
+            parts, pool.map(lambda part: self._sharpen(part, over), parts), strict=True
+        ):
+            for one, (value, conflicts) in zip(part, sharper, strict=True):
+                self._keep(one, value, conflicts, over)
+
+    def _keep(
+        self, one: _Open, value: int, conflicts: PairConflicts, over: Callable[[], bool]
+    ) -> None:
+        """Note what has become of a support."""
+        before = self.sharp.get(one.chosen)
+        if before is None or value <= before[0]:
             self._kept += conflicts.amount.size - (before[1].amount.size if before else 0)
-            if before is None or value <= before[0]:
-                self.sharp[one.chosen] = value, conflicts
-            value = min(value, -one.negative)
-            if one.level + 1 == _LAST and not over():
-                self.best = max(self.best, value)
-            else:
-                self._push(one.chosen, value, one.level + 1)
+            self.sharp[one.chosen] = value, conflicts
+        value = min(value, -one.negative)
+        if one.level + 1 == _LAST and not over():
+            self.best = max(self.best, value)
+        else:
+            self._push(one.chosen, value, one.level + 1)
 
     def _sharpen(
-        self, chosen: tuple[int, ...], level: int, over: Callable[[], bool]
-    ) -> tuple[int, PairConflicts]:
-        """Bound a support by the next of the steps 4, and say why."""
-        saturated = self.bound(chosen)
-        if level < len(_ORDERS):
-            found = self.ordered(chosen, level)
-            return saturated - found.loss, found.enough(saturated - max(self.best, self._aim))
-        weight, steps = _PROGRAMS[level - len(_ORDERS)]
-        box = self.packer.tighten(self.integers.lower, self.integers.upper, self.box(chosen))
-        assert box is not None
-        return sharpened(self.packer, box, weight, steps, self.best, over)
+        self, supports: list[_Open], over: Callable[[], bool]
+    ) -> list[tuple[int, PairConflicts]]:
+        """Bound supports by the next of the steps 4, and say why."""
+        found = []
+        for one in supports:
+            saturated = self.bound(one.chosen) if one.level > 0 else -one.negative
+            if one.level < len(_ORDERS):
+                lost = self.ordered(one.chosen, one.level)
+                kept = lost.enough(saturated - max(self.best, self._aim))
+                found.append((saturated - lost.loss, kept))
+                continue
+            weight, steps = _PROGRAMS[one.level - len(_ORDERS)]
+            asked = self.box(one.chosen)
+            box = self.packer.tighten(self.integers.lower, self.integers.upper, asked)
+            assert box is not None
+            found.append(sharpened(self.packer, box, weight, steps, self.best, over))
+        return found
 
     def ordered(self, chosen: tuple[int, ...], level: int) -> PairConflicts:
         """What cards on a support lose by the orders of cells."""
         own = [*range(len(self.forced)), *(len(self.forced) + j for j in chosen)]
         return self.orders.conflicts(own, _ORDERS[level])
 
-    def _open(self, chosen: tuple[int, ...], start: int) -> None:
-        """Look at the supports of the chosen items and one more, and at what can follow."""
-        self.expanded.add(chosen)
+    def _look(self, nodes: list[_Open]) -> list[tuple[tuple[int, ...], int, int]]:
+        """What nodes consist of: supports, and other nodes; with bounds and levels."""
+        found: list[tuple[tuple[int, ...], int, int]] = []
+        for node in nodes:
+            found += self._parts(node.chosen, node.chosen[-1] + 1 if node.chosen else 0)
+        return found
+
+    def _parts(self, chosen: tuple[int, ...], start: int) -> list[tuple[tuple[int, ...], int, int]]:
+        """The supports of the chosen items, alone or with one more, and what can follow."""
         cell, count = self.cell, self.count
         for j in chosen:
             cell, count = _join(cell, count, self.codes[j])
         cell, codes, sums = _merge(cell, self.codes[start:], self.sums)
-        self._push(chosen, self._gain(cell, sums) - self.paid(chosen), 0)
+        found = [(chosen, self._gain(cell, sums) - self.paid(chosen), 0)]
         one = self._each
         if self.most - len(chosen) <= 2:
             two = self.most - len(chosen) == 2
@@ -257,17 +280,16 @@ class _Enumeration:
             values = gains - self.paid(chosen) - 2 * one + one * np.eye(len(gains), dtype=np.int64)
             for a, b in np.argwhere((gains >= 0) & (values > self.best)).tolist():
                 more = sorted({start + a, start + b})
-                self._push((*chosen, *more), int(values[a, b]), 0)
-            return
-        last = codes.shape[0] - 1
+                found.append(((*chosen, *more), int(values[a, b]), 0))
+            return found
         below, below_count = cell, count
-        for j in range(last, -1, -1):
-            more = *chosen, start + j
+        for j in range(codes.shape[0] - 1, -1, -1):
             below, below_count = _join(below, below_count, codes[j])
-            if j < last:
-                self._push(more, self._gain(below, sums) - self.paid(more), -1)
-            else:
-                self._push(more, self._gain(below, sums) - self.paid(more), 0)
+            last = start + j + 1 == len(self.items)  # then it is a support
+            more_chosen = *chosen, start + j
+            bound = self._gain(below, sums) - self.paid(more_chosen)
+            found.append((more_chosen, bound, 0 if last else -1))
+        return found
 
     def _push(self, chosen: tuple[int, ...], bound: int, level: int) -> None:
         if bound > self.best:
@@ -292,17 +314,17 @@ class _Writer:
         self._conflicts: list[PairConflicts | None] = []
         self._supports: list[tuple[int, ...]] = []
 
-    def boxes(self, pool: ThreadPoolExecutor) -> Boxes:
+    def boxes(self, pool: ThreadPoolExecutor, n_jobs: int) -> Boxes:
         """All boxes."""
         search = self._search
         if search.most > 0:
             self._node(())
         else:
             self._supports.append(())
-        for chosen, (value, conflicts) in zip(
-            self._supports, pool.map(self._support, self._supports), strict=True
-        ):
-            self._add(search.box(chosen), value, conflicts)
+        parts = [self._supports[j::n_jobs] for j in range(n_jobs)]
+        for part, found in zip(parts, pool.map(self._each, parts), strict=True):
+            for chosen, (value, conflicts) in zip(part, found, strict=True):
+                self._add(search.box(chosen), value, conflicts)
         integers = search.integers
         return as_packed(integers, np.array(self._asked), np.array(self._values), self._conflicts)
 
@@ -328,6 +350,9 @@ class _Writer:
                 self._supports.append((*chosen, j))
             else:
                 self._node((*chosen, j), last)
+
+    def _each(self, supports: list[tuple[int, ...]]) -> list[tuple[int, PairConflicts | None]]:
+        return [self._support(chosen) for chosen in supports]
 
     def _support(self, chosen: tuple[int, ...]) -> tuple[int, PairConflicts | None]:
         """Value of a support, and conflicts where they are needed."""
