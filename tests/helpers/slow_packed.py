@@ -99,8 +99,8 @@ def packed_value(
         parts = [max(D[k] * lo[k], D[k] * hi[k]) for k in columns]
         if sum(parts) >= grain * A:
             if way == 1:
-                common = math.gcd(*D)
-                delta = tuple(d // common for d in D)
+                moved = [d if lo[k] != 0 or hi[k] != 0 else 0 for k, d in enumerate(D)]
+                delta = tuple(d // math.gcd(*moved) for d in moved)
                 pools[delta] = pools.get(delta, 0) + y
             else:
                 need = grain * A - sum(parts[k] for k in decided)

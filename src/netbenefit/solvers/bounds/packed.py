@@ -257,7 +257,8 @@ class Packer:
                     pooled,
                 )
             )
-            base += self._pools(conflicts, given, pooled)
+            live = (box.lower != 0) | (box.upper != 0)
+            base += self._pools(conflicts, given, pooled, live)
         kept = int(np.maximum(left, 0).sum())
         return kept + base - self._cost(box, charge, given)
 
@@ -269,7 +270,13 @@ class Packer:
         if amounts >= _ROOM or times > self.most_times:
             raise OverflowError("multipliers or times of conflicts are too large for 64 bits.")
 
-    def _pools(self, conflicts: Conflicts, entries: Entries, pooled: NDArray[np.bool_]) -> int:
+    def _pools(
+        self,
+        conflicts: Conflicts,
+        entries: Entries,
+        pooled: NDArray[np.bool_],
+        live: NDArray[np.bool_],
+    ) -> int:
         """What resolved conflicts of way ORDER hand back: for each ±δ the larger sum."""
         which = entries.conflict[pooled]
         if which.size == 0:
@@ -277,6 +284,7 @@ class Packer:
         direction = _directions(
             self._units, conflicts.start, conflicts.pattern, conflicts.times, which
         )
+        direction[:, ~live] = 0  # columns without points turn no direction
         direction //= np.maximum(np.gcd.reduce(direction, axis=1), 1)[:, None]
         first = (direction != 0).argmax(axis=1)
         turned = direction[np.arange(which.size), first] < 0
