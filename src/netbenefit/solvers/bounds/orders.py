@@ -61,8 +61,15 @@ class PairConflicts(NamedTuple):
         """The first parts that lose as much; all, if these do not."""
         kept = min(int(np.searchsorted(self.lost, loss)) + 1, self.lost.size) if loss > 0 else 0
         size = int(self.end[kept - 1]) if kept else 0
-        first = [a[:size] for a in self[:5]]
-        return PairConflicts(*first, end=self.end[:kept], lost=self.lost[:kept])
+        return PairConflicts(
+            self.threshold[:size],
+            self.called[:size],
+            self.other[:size],
+            self.amount[:size],
+            self.way[:size],
+            self.end[:kept],
+            self.lost[:kept],
+        )
 
     def entries(self) -> tuple[Entries, Conflicts]:
         """The same as multipliers of a box, one conflict for each."""

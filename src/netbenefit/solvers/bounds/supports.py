@@ -38,7 +38,7 @@ import numpy as np
 from netbenefit.common import IntArray
 from netbenefit.problem import Asked, Boxes, IntegerProblem
 from netbenefit.solvers.bounds.directions import sharpened
-from netbenefit.solvers.bounds.orders import Orders, PairConflicts, as_packed
+from netbenefit.solvers.bounds.orders import Orders, PairConflicts, as_packed, no_conflicts
 from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules, TightBox
 from netbenefit.solvers.kernels.jit import internal, jit
 
@@ -212,9 +212,16 @@ class _Enumeration:
         return self._base + self._each * len(chosen)
 
     def box(self, chosen: Sequence[int], more: Sequence[int] = ()) -> IntArray:
-        """Flags of the cards that ask these items, and may ask more."""
-        asked = np.full(self.packer.n_questions, int(Asked.NO), dtype=np.int64)
-        asked[[*self.forced, *(self.items[j] for j in chosen)]] = int(Asked.YES)
+        """Flags of the cards that ask these items, and may ask more.
+
+        What the limits settle is left open, so that the boxes cover all there is: with as many
+        questions as there may be, no other can be asked.
+        """
+        asked = np.full(self.packer.n_questions, int(Asked.EITHER), dtype=np.int64)
+        asked[self.items] = int(Asked.NO)
+        asked[[self.items[j] for j in chosen]] = int(Asked.YES)
+        if len(chosen) == self.most:
+            more = range(chosen[-1] + 1 if chosen else 0, len(self.items))
         asked[[self.items[j] for j in more]] = int(Asked.EITHER)
         return asked
 
@@ -278,8 +285,10 @@ class _Enumeration:
             weight, steps = _PROGRAMS[one.level - len(_ORDERS)]
             asked = self.box(one.chosen)
             box = self.packer.tighten(self.integers.lower, self.integers.upper, asked)
-            assert box is not None
-            found.append(sharpened(self.packer, box, weight, steps, self.best, over))
+            if box is None:  # no card asks just these
+                found.append((NOTHING, no_conflicts()))
+            else:
+                found.append(sharpened(self.packer, box, weight, steps, self.best, over))
         return found
 
     def ordered(self, chosen: tuple[int, ...], level: int) -> PairConflicts:
@@ -398,7 +407,9 @@ class _Writer:
         saturated = search.bound(chosen)
         if saturated <= self._most or chosen not in search.sharp:
             return saturated, None
-        conflicts = search.sharp[chosen][1]
+        value, conflicts = search.sharp[chosen]
+        if value == NOTHING:
+            return NOTHING, None
         conflicts = conflicts.enough(saturated - self._most)
         for level in range(len(_ORDERS)):
             if saturated - conflicts.loss > self._most:
