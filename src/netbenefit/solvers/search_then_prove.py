@@ -160,7 +160,7 @@ class SearchThenProve:
         incumbent = _incumbent(run, integers)
         assert incumbent is not None
 
-        def report(value: int) -> None:
+        def report(value: int, boxes: Boxes | None = None) -> None:
             if value < incumbent:  # this cannot happen; if it does, it must not be believed
                 logger.error("%s gave a bound below a card that exists: ignored", step.method)
                 return
@@ -168,10 +168,16 @@ class SearchThenProve:
             if not integers.exact:  # the incumbent's value was rounded down
                 assert run.best is not None
                 bound = max(bound, run.problem.evaluate(run.best).objective)
-            run.report_proof(Proof(step.method, bound, rounding=integers.rounding))
+            proof = Proof(step.method, bound, boxes=boxes, rounding=integers.rounding)
+            run.report_proof(proof)
+            if boxes is not None:
+                run.finish_proof(proof)
 
         common = {"incumbent": incumbent, "seconds": run.time_left, "should_stop": run.poll}
-        report(_bound(step.method, run.problem, integers, report, self.n_jobs, common).value)
+        found = _bound(step.method, run.problem, integers, report, self.n_jobs, common)
+        report(found.value, getattr(found, "boxes", None))
+        if getattr(found, "interrupted", False):
+            raise KeyboardInterrupt
         return "finished"
 
 
@@ -208,21 +214,16 @@ def _bound(
     common: dict[str, Any],
 ) -> Any:
     """What one of the bounds gives within the time left; its module is imported only here."""
+    from netbenefit.solvers.bounds.packed import Rules
+
     if method == "supports":
         from netbenefit.solvers.bounds.supports import support_bound
 
-        return support_bound(
-            integers,
-            problem.max_features,
-            most_questions=problem.limits.asked.most,
-            on_bound=report,
-            n_jobs=n_jobs,
-            **common,
-        )
+        return support_bound(integers, Rules.of(problem), on_bound=report, n_jobs=n_jobs, **common)
     if method == "direction signs":
         from netbenefit.solvers.bounds.directions import direction_bound
 
-        return direction_bound(integers, on_bound=report, **common)
+        return direction_bound(integers, Rules.of(problem), on_bound=report, **common)
     limits = problem.limits
     common |= {"support": limits.support, "support_limit": limits.support_limit}
     if method == "Farkas cuts":
