@@ -109,7 +109,8 @@ def test_fit_prints_and_saves_the_card(table: Path, tmp_path: Path) -> None:
     assert card.provenance.outcome == "ill = yes"
     assert {rule.term.feature for rule in card.rules} == {"fever", "old"}
     assert re.search(
-        r"objective 0\.\d{6} · net benefit 0\.\d{6} · 2 rules · optimal · \d+\.\d s", printed
+        r"objective 0\.\d{6} · net benefit 0\.\d{6} · 2 questions ·\s+optimal · \d+\.\d s",
+        printed,
     )
     assert f"saved: {out}" in printed
     assert "people.csv: 400 rows, " in printed
@@ -586,7 +587,7 @@ def test_demo_card_scores_raw_rows_as_the_report_says(demo: tuple[str, Path]) ->
     shown = [f"{auroc(event, risk):.3f}", f"{aunbc(event, risk, card.thresholds):.3f}"]
     for number in shown:
         assert f"<td>{number}</td>" in page
-    assert re.search(r"Card, \d rules\s+" + r"\s+".join(map(re.escape, shown)), printed)
+    assert re.search(r"Card, \d questions\s+" + r"\s+".join(map(re.escape, shown)), printed)
     evaluation = json.loads(
         run(
             "evaluate",

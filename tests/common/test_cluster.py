@@ -261,7 +261,7 @@ class WrongAtThree:
     def __call__(self, task: int) -> int:
         if task != 3:
             return task
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + 600  # a busy machine may take its time
         while self.journal.read_bytes().count(b"\n") < 2 and time.monotonic() < give_up:
             time.sleep(0.1)
         raise InputError("three is wrong.")

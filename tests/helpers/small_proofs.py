@@ -214,4 +214,4 @@ def teach_problem(problem: Problem, strength: Fraction | None) -> tuple[Problem,
     risks = np.linspace(0.1, 0.8, len(table))
     blended, how = blend(rows, risks, mass.astype(float), strength)
     blended = replace(blended, pattern_of_row=table.pattern_of_row)
-    return replace(problem, patterns=blended), Taught(Teaching(risks, "a ramp"), how, 0.01, 0.02)
+    return replace(problem, patterns=blended), Taught(Teaching(risks, "a ramp"), how, 0.0, 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from netbenefit.common.checks import InputError, IntArray
 from netbenefit.data.patterns import PatternTable
-from netbenefit.metrics.thresholds import Thresholds
+from netbenefit.metrics.thresholds import Thresholds, tidy
 from netbenefit.problem.constraints import (
     AtLeast,
     AtMost,
@@ -44,10 +45,37 @@ GRIDS = [
 #: No common integer scale: floats.
 ROUGH_GRID = Thresholds.of([0.0857, 0.1102, 0.4491, 0.5778, 0.6975], weights="length")
 
+#: Thresholds near both ends, with and without a common integer scale.
+_NEAR_0 = st.sampled_from([1e-6, 3e-5, 0.001]) | st.floats(1e-6, 0.01)
+_NEAR_1 = st.sampled_from([1 - 1e-6, 0.99999, 0.999]) | st.floats(0.99, 1 - 1e-6)
+_BETWEEN = st.sampled_from([0.1, 0.5, 0.75]) | st.floats(0.02, 0.98)
+
+
+@st.composite
+def extreme_grids(draw: st.DrawFn) -> Thresholds:
+    """One to four thresholds, most often some near 0 or 1; weights may differ by 10^6."""
+    kinds = st.lists(st.sampled_from([_NEAR_0, _BETWEEN, _NEAR_1]), min_size=1, max_size=4)
+    values = sorted({tidy(draw(kind)) for kind in draw(kinds)})
+    if draw(st.booleans()):
+        return Thresholds.of(values, weights=draw(st.sampled_from(["equal", "length"])), end=1.0)
+    raw = [draw(st.sampled_from([1.0, 3.0, 1e-3, 1e-6, math.pi])) for _ in values]
+    return Thresholds.of(values, weights=[w / math.fsum(raw) for w in raw])
+
+
 #: Risks that a teacher may give, and its weight in rows (None: the teacher alone).
 RISKS = st.sampled_from([0.0, 1.0, 0.5, 0.2, 1 / 3, 0.0004]) | st.floats(0, 1)
 STRENGTHS = st.sampled_from([Fraction(1, 1000), Fraction(5, 2), Fraction(30), 10**9, None]).map(
     lambda n0: None if n0 is None else Fraction(n0)
+)
+
+
+_WIDE_WEIGHTS = st.sampled_from(
+    [
+        st.integers(1, 5),
+        st.integers(0, 9).map(lambda power: 10**power),
+        st.sampled_from([1.0, 0.37, 1e-6, 1e6, 1e-3, 12.5, math.e]),
+        st.floats(-6, 6).map(lambda power: 10.0**power),
+    ]
 )
 
 
@@ -79,10 +107,13 @@ def tables(
     max_columns: int = 4,
     kinds: tuple[str, ...] = tuple(KINDS),
     real_weights: bool = False,
+    wide_weights: bool = False,
     groups: bool = False,
     taught: bool | None = None,
 ) -> PatternTable:
     """A table with both classes; with ``groups``, sometimes with a one-hot group.
+
+    ``wide_weights`` are real or whole, over twelve orders of magnitude.
 
     With ``taught`` (None: sometimes), masses are outcomes blended with risks, which may contradict
     them.
@@ -101,6 +132,8 @@ def tables(
     weights = draw(st.lists(weight, min_size=n, max_size=n))
     if real_weights:
         weights[0] = 0.37  # so that not all of them happen to be whole
+    if wide_weights:
+        weights = draw(st.lists(draw(_WIDE_WEIGHTS), min_size=n, max_size=n))
     table = PatternTable.from_arrays(X, y, sample_weight=weights)
     if not (draw(st.integers(0, 2)) == 0 if taught is None else taught):
         return table
@@ -122,8 +155,11 @@ def problems(
     rates: bool = True,
     most_vectors: int = 3000,
     taught: bool | None = None,
+    extreme: bool = False,
 ) -> Problem:
     """A problem: exact (integers) or not (real weights or thresholds without a common scale).
+
+    Where it is ``extreme``, thresholds and weights are :func:`extreme_grids` and ``wide_weights``.
 
     With ``constrained``, constraints of every kind (rates only if ``rates`` is true), one-hot
     groups, and a box of at most ``most_vectors`` vectors, so that all of them can be tried.
@@ -135,11 +171,14 @@ def problems(
             max_columns=max_columns,
             kinds=kinds,
             real_weights=real_weights,
+            wide_weights=extreme,
             groups=constrained,
             taught=taught,
         )
     )
     grid = ROUGH_GRID if real and not real_weights else draw(st.sampled_from(GRIDS))
+    if extreme:
+        grid = draw(extreme_grids())
     penalty = draw(st.sampled_from(PENALTIES))
     asked = draw(st.none() | some_questions(table))
     if constrained:
@@ -201,6 +240,7 @@ def constrained_problems(
     rates: bool = True,
     most_vectors: int = 3000,
     taught: bool | None = None,
+    extreme: bool = False,
 ) -> st.SearchStrategy[Problem]:
     """Small problems with constraints of every kind; there may be no card that meets the rates."""
     return problems(
@@ -213,7 +253,13 @@ def constrained_problems(
         rates=rates,
         most_vectors=most_vectors,
         taught=taught,
+        extreme=extreme,
     )
+
+
+def extreme_problems(**settings: Any) -> st.SearchStrategy[Problem]:
+    """The same with thresholds from 1e-6 to 1 − 1e-6 and weights over twelve orders."""
+    return constrained_problems(extreme=True, **settings)
 
 
 @st.composite

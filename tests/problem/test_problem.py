@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -161,7 +162,8 @@ def weighed(mass, **options):
         ({"mass": 0.5}, np.float64),
         ({"mass": 1, "penalty": Fraction(1, 3)}, np.int32),
         ({"mass": 10**7, "penalty": Fraction(1, 10**17 + 3)}, np.float64),  # no room
-        ({"mass": 1, "thresholds": Thresholds.of([0.123456789])}, np.float64),
+        ({"mass": 1, "thresholds": Thresholds.of([0.123456789])}, np.int32),
+        ({"mass": 1, "thresholds": Thresholds.of([math.pi / 10])}, np.float64),
         ({"mass": 1, "thresholds": Thresholds.of([0.5])}, np.int32),
     ],
 )

@@ -1,8 +1,10 @@
 """Small problems of every kind: exact search, integer program and every bound against all vectors.
 
-100 problems in a plain run, 5,000 in a full one (``make test-full``): up to 6 columns, points up to
-±5, binary, whole and fractional columns, weights, ties, one-hot groups, every kind of constraint,
-with and without a penalty, on outcomes and on outcomes that a teacher is blended with.
+240 problems in a plain run, 10,000 in a full one (``make test-full``): up to 6 columns, points up
+to ±5, binary, whole and fractional columns, weights, ties, copies of rows, one-hot groups, every
+kind of constraint, with and without a penalty, on outcomes and on outcomes that a teacher is
+blended with; questions with several columns and two prices; thresholds from 1e-6 to 1 − 1e-6 with
+weights over twelve orders of magnitude.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import make_certificate
 from netbenefit.certificates.judge import verify
 from netbenefit.estimators.training import assemble_card
-from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem
+from netbenefit.problem.problem import NEGLIGIBLE, IntegerProblem, NoCardFound, Problem
 from netbenefit.solvers.bounds.covering import covering_bound
 from netbenefit.solvers.bounds.directions import direction_bound
 from netbenefit.solvers.bounds.farkas import farkas_bound
@@ -29,10 +31,15 @@ from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.teachers.crossfit import Taught
 from tests.helpers.box_prover import flow_bound
 from tests.helpers.small_proofs import teach_problem
-from tests.helpers.strategies import brute_force, constrained_problems
+from tests.helpers.strategies import (
+    brute_force,
+    constrained_problems,
+    extreme_problems,
+    grouped_problems,
+)
 
 FULL = bool(os.environ.get("NETBENEFIT_FULL"))
-SHARDS, EXAMPLES = (25, 200) if FULL else (4, 25)
+SHARDS, EXAMPLES = (50, 200) if FULL else (8, 30)
 #: Every so many problems the slower judges look as well.
 OFTEN = 4
 
@@ -65,14 +72,15 @@ def check(problem: Problem, number: int, taught: Taught | None) -> None:
         return
     objective, _ = best
     # 1. Exact search finds the best value and proves it.
+    integers = IntegerProblem.of(problem)
     result = SOLVER.solve(problem)
     assert result.status == "optimal"
     assert problem.feasible(result.points)
-    assert problem.evaluate(result.points).objective == objective
     assert result.proof is not None
-    assert objective <= result.proof.bound <= objective + result.proof.rounding
+    assert result.proof.rounding == integers.rounding <= NEGLIGIBLE
+    found = problem.evaluate(result.points).objective
+    assert found <= objective <= result.proof.bound <= found + integers.rounding
     # 2. No bound is lower.
-    integers = IntegerProblem.of(problem)
     value = integers.from_objective(objective)
     for name, bound in bounds_of(integers, problem).items():
         assert bound >= value, name
@@ -88,8 +96,17 @@ def check(problem: Problem, number: int, taught: Taught | None) -> None:
         certificate = make_certificate(problem, result, card, taught=taught)
         verdict = verify(card, certificate, problem.patterns)
         assert verdict.accepted, verdict.failures
-        assert certificate.answer.objective == objective
+        assert certificate.answer.objective == found
         assert Fraction(certificate.proof.bound) >= objective
+
+
+#: Kinds of problems, a shard each: plain ones, with questions, extreme, and both.
+KINDS = [
+    constrained_problems(taught=False),
+    grouped_problems(taught=False),
+    extreme_problems(taught=False),
+    grouped_problems(taught=False, extreme=True),
+]
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))
@@ -99,7 +116,7 @@ def test_every_way_gives_the_same(shard: int) -> None:
     @seed(shard)
     @settings(max_examples=EXAMPLES)
     @given(
-        constrained_problems(taught=False),
+        KINDS[shard % len(KINDS)],
         st.sampled_from(["outcomes", None, Fraction(1, 3), Fraction(50)]),
     )
     def run(problem: Problem, strength: Any) -> None:

@@ -295,7 +295,7 @@ def test_drift_of_scores_is_that_of_the_rows() -> None:
     assert there.score_psi > there.score_chance == pytest.approx(here.score_chance)
     assert there.levels["reference"].tolist() == here.levels["reference"].tolist()
     assert there.prevalence == pytest.approx(here.prevalence)
-    assert there.columns.n_rows == there.rules.n_rows == 0
+    assert there.columns.n_rows == there.answers.n_rows == 0
     assert "score levels: PSI" in str(there)
 
 

@@ -398,7 +398,7 @@ def test_sources_of_a_derived_column_are_columns() -> None:
         "late: under 2": 0.5,
         "late: 2 or more": 0.5,
         "kind: 2": 0.25,
-        "kind: any other": 0.75,
+        "kind: 1 or any other": 0.75,
     }
 
 

@@ -211,7 +211,7 @@ def test_settings_of_cards_by_default() -> None:
 
     found = check_settings(nb.RiskScoreClassifier(), None)
     assert len(found) == 12
-    assert {"penalty", "max_features", "max_points"} == set(found[0])
+    assert {"penalty", "max_questions", "max_points"} == set(found[0])
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def demo(
                 np.column_stack(list(test.values()))
             )[:, 1]
         }
-        risks = {f"Card, {card.size} rules": card.risk(test), **other}
+        asked = len(card.questions)
+        risks = {f"Card, {asked} questions": card.risk(test), **other}
         rows = compare(held_out, risks, thresholds)
     out.mkdir(parents=True, exist_ok=True)
     card_file, report_file = out / "card.json", out / "report.html"
@@ -99,8 +100,8 @@ def demo(
         others=other,
         lead=(
             f"Learnt from {learnt.size} breast tumours, {learnt.sum()} of them malignant. Each "
-            "rule asks one question about a measurement of the cell nuclei (“worst” is the mean of "
-            "the three largest values). Add up the points, then look up the risk of the score."
+            "question is about a measurement of the cell nuclei (“worst” is the mean of the three "
+            "largest values). Add up the points, then look up the risk of the score."
         ),
         note="One split of a small table: other splits give other numbers.",
     )

@@ -116,7 +116,7 @@ def to_latex(card: Scorecard, *, scaling: Scaling | None = None) -> str:
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age_50%", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
-    >>> print(to_latex(card).splitlines()[9])
+    >>> print(to_latex(card).splitlines()[8])
     age\_50\% & under 52 & 0 & \underline{\hspace{3em}} \\*
     """
     printed = scaled_contents(card, scaling)

@@ -183,8 +183,8 @@ class Thresholds:
 
     @cached_property
     def odds(self) -> FloatArray:
-        """r_i = p_i / (1 - p_i)."""
-        return _frozen([p / (1.0 - p) for p in self.values])
+        """r_i = p_i / (1 - p_i), each the float nearest to it."""
+        return _frozen([float(p / (1 - p)) for p in self.fractions])
 
     @cached_property
     def length_weights(self) -> FloatArray:
@@ -199,25 +199,19 @@ class Thresholds:
 
     @cached_property
     def fractions(self) -> tuple[Fraction, ...]:
-        """p_0 … p_M as exact fractions: the decimal that was meant, else the float itself."""
-        return tuple(_rational(p) or Fraction(p) for p in self.values)
+        """p_0 … p_M as exact fractions: the simple fraction that was meant, else the decimal."""
+        return tuple(_meant(p) for p in self.values)
 
     @cached_property
     def weight_fractions(self) -> tuple[Fraction, ...]:
-        """ω_0 … ω_M as exact fractions: the simple fraction that was meant, else the float."""
-        return tuple(_rational(w) or Fraction(w) for w in self.weights)
+        """ω_0 … ω_M as exact fractions: the simple fraction that was meant, else the decimal."""
+        return tuple(_meant(w) for w in self.weights)
 
     @cached_property
     def integer_gains(self) -> IntegerGains | None:
         """Weights and odds on one common integer scale, or None where no usable scale exists."""
-        found: list[Fraction] = []
-        alarm: list[Fraction] = []
-        for p, w in zip(self.values, self.weights, strict=True):
-            p_exact, w_exact = _rational(p), _rational(w)
-            if p_exact is None or w_exact is None:
-                return None
-            found.append(w_exact)
-            alarm.append(w_exact * p_exact / (1 - p_exact))
+        found = self.weight_fractions
+        alarm = [w * p / (1 - p) for p, w in zip(self.fractions, found, strict=True)]
         scale = math.lcm(*(f.denominator for f in (*found, *alarm)))
         if scale > 2**40:  # no room would be left for counts
             return None
@@ -263,6 +257,12 @@ def _number(value: object, what: str = "threshold") -> float:
 def _rational(x: float) -> Fraction | None:
     near = Fraction(x).limit_denominator(_LARGEST_DENOMINATOR)
     return near if abs(float(near) - x) <= RATIONAL_TOLERANCE else None
+
+
+def _meant(x: float) -> Fraction:
+    """The fraction that a float stands for, which is the one that it is nearest to."""
+    near = _rational(x)
+    return Fraction(repr(float(x))) if near is None else near
 
 
 def tidy(x: float) -> float:
@@ -318,7 +318,7 @@ def _make_weights(given: list[float], weights: Weights, end: float) -> list[floa
         if weights == "equal":
             return [1.0 / len(given)] * len(given)
         if weights == "length":
-            exact = [_rational(p) or Fraction(p) for p in edges]
+            exact = [_meant(p) for p in edges]
             if exact[-1] <= exact[0]:
                 raise InputError(
                     'weights="length" needs an interval, but the range has no length.'

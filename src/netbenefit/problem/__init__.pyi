@@ -36,6 +36,7 @@ from .limits import (
     whole as whole,
 )
 from .problem import (
+    NEGLIGIBLE as NEGLIGIBLE,
     Asked as Asked,
     Boxes as Boxes,
     Conflicts as Conflicts,
@@ -53,6 +54,7 @@ from .problem import (
     TraceRow as TraceRow,
     Way as Way,
     check_two_classes as check_two_classes,
+    is_settled as is_settled,
     one_hot_groups as one_hot_groups,
 )
 from .questions import (

@@ -89,7 +89,7 @@ _Counts = tuple[IntArray, NDArray[np.object_], NDArray[np.object_], int]
 def count_called(scores: IntArray, positives: NDArray[Any], negatives: NDArray[Any]) -> _Counts:
     """Candidate cut-offs, and TP and FP of each as whole numbers of 1 / unit."""
     distinct, place = np.unique(scores, return_inverse=True)
-    unit = 1 if positives.dtype.kind == "i" else _common_unit(positives, negatives)
+    unit = 1 if positives.dtype.kind == "i" else common_unit(positives, negatives)
     tp = _at_or_above(positives, place.ravel(), distinct.size, unit)
     fp = _at_or_above(negatives, place.ravel(), distinct.size, unit)
     return np.append(distinct, distinct[-1] + 1), tp, fp, unit
@@ -107,7 +107,7 @@ def _run(
     return first, int((tp >= least_found * unit).sum())
 
 
-def _common_unit(*masses: NDArray[Any]) -> int:
+def common_unit(*masses: NDArray[Any]) -> int:
     """Smallest power of two that makes all masses whole numbers when multiplied."""
     return max(Fraction(m).denominator for part in masses for m in part.tolist())
 

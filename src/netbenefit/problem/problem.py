@@ -32,7 +32,7 @@ from netbenefit.common import InputError, IntArray, exact_number, relative_gap
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
 from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR, all_constraints, in_arrays
-from netbenefit.problem.levels import allowed_cutoffs, floor_scores
+from netbenefit.problem.levels import allowed_cutoffs, common_unit, floor_scores
 from netbenefit.problem.limits import Limits, whole
 from netbenefit.problem.questions import Questions
 
@@ -117,6 +117,18 @@ class Boxes:
         return int(self.values.size)
 
 
+#: In units of net benefit: a card is called optimal only if no other can be better by more.
+NEGLIGIBLE = Fraction(1, 10**9)
+
+
+def is_settled(bound: Fraction, objective: Fraction, rounding: Fraction) -> bool:
+    """Whether a bound, of which ``rounding`` may be rounding, shows that a card is optimal.
+
+    This is the one definition of "optimal".
+    """
+    return bound <= objective + rounding and rounding <= NEGLIGIBLE
+
+
 @dataclass(frozen=True, eq=False)
 class Proof:
     """Why no card is worth more than ``bound``."""
@@ -130,6 +142,10 @@ class Proof:
     rounding: Fraction = Fraction(0)
     #: figures for the trace and the certificate; only what JSON can hold
     details: dict[str, Any] = field(default_factory=dict)
+
+    def settles(self, objective: Fraction) -> bool:
+        """Whether a card of this objective is the best, up to :data:`NEGLIGIBLE` at most."""
+        return is_settled(self.bound, objective, self.rounding)
 
 
 #: "finished": the search did all it meant to do; the others say what stopped it.
@@ -657,7 +673,12 @@ class Problem:
         """Differences up to this are rounding: none where values are whole numbers."""
         if self.rates.dtype.kind == "i":
             return 0
-        return 1e-12 * self.value_of_one
+        dearest = float(self._scale.alarm.max())  # what is lost is rounded, too
+        return max(1e-12, 1e-14 * dearest) * self.value_of_one
+
+    @cached_property
+    def _in_integers(self) -> IntegerProblem:
+        return IntegerProblem._make(self)
 
     @cached_property
     def _scale(self) -> Scale:
@@ -695,12 +716,18 @@ def check_two_classes(patterns: PatternTable) -> None:
 # With points λ, floors of the scores s_u = ⌊x_u·λ⌋ and one cut-off per threshold,
 # value(λ) = Σ_i max_T Σ_{u: s_u ≥ T} gains[i, u] − price · ‖λ‖₀ − question_price · questions(λ) ,
 # objective = (value + constant) / total .
-# Where masses or thresholds have no common whole scale, gains are rounded up and prices down, so
-# that every value (and every bound of it) is at least the true one; ``exact`` then is False.
+# Where no rates limit cut-offs, a call that loses more than all gains of its threshold never pays;
+# it is held at minus their sum, which changes no value: so the scale is set by what there is to
+# gain, not by the largest odds.
+# Where masses, thresholds and prices have no common scale that fits, gains are rounded up and
+# prices down, so that every value (and every bound of it) is at least the true one; ``exact`` then
+# is False.
 
 
-#: Values are kept below this where they have to be rounded.
-_FINE = 2**52
+#: Sums of gains, and of losses, stay below this.
+_ROOM_FOR_SUMS = 2**61
+#: All that can be gained is kept below this where it has to be rounded.
+_FINE = 2**56
 
 
 @dataclass(frozen=True, eq=False)
@@ -722,11 +749,16 @@ class IntegerProblem:
 
     @classmethod
     def of(cls, problem: Problem) -> IntegerProblem:
-        """Put a problem into whole numbers."""
-        table = problem.patterns
+        """Put a problem into whole numbers; done once per problem."""
+        return problem._in_integers
+
+    @classmethod
+    def _make(cls, problem: Problem) -> IntegerProblem:
+        table, worth = problem.patterns, _Worth.of(problem)
         digits = max(table.decimals)
         scale = np.array([10 ** (digits - d) for d in table.decimals], dtype=np.int64)
-        gains, prices, constant, total, exact = _whole(problem) or _rounded(problem)
+        exact = worth.exactly()
+        gains, prices, total = exact or worth.rounded()
         return cls(
             units=table.codes * scale,
             unit=10**digits,
@@ -736,9 +768,9 @@ class IntegerProblem:
             questions=problem.questions.of_column,
             lower=problem.lower,
             upper=problem.upper,
-            constant=constant,
+            constant=worth.constant * total,
             total=total,
-            exact=exact,
+            exact=exact is not None,
         )
 
     def value(self, points: Sequence[int] | IntArray) -> int:
@@ -769,7 +801,11 @@ class IntegerProblem:
 
     @property
     def rounding(self) -> Fraction:
-        """How much higher than the true objective a value may seem; 0 where nothing was rounded."""
+        """How much higher than the true objective a value may seem; 0 where nothing was rounded.
+
+        (Where rates force calls that lose more than 64 bits can hold, values of such cards seem
+        higher still: their bounds hold, and are not close.)
+        """
         asked = np.unique(self.questions).size
         prices = self.lower.size + (asked if asked < self.lower.size else 0)
         return Fraction(0) if self.exact else (self.gains.size + prices) / self.total
@@ -780,59 +816,100 @@ class IntegerProblem:
         return int(np.maximum(self.gains, 0).sum())
 
 
-_Whole = tuple[IntArray, tuple[int, int], Fraction, Fraction, bool]
+_Whole = tuple[IntArray, tuple[int, int], Fraction]
 
 
-def _whole(problem: Problem) -> _Whole | None:
-    """Gains where counts and thresholds have a common scale."""
-    table, rates = problem.patterns, problem.rates
-    if rates.dtype.kind != "i":
-        return None
-    found, alarm = problem.gains.astype(np.int64)
-    one = int(rates[0])
-    largest = max(int(found.max()), int(alarm.max())) * int(table.total_mass) * one
-    if largest * found.size >= 2**61:
-        return None
-    gains = one * (np.outer(found, table.positives) - np.outer(alarm, table.negatives))
-    constant, total = problem.exact_scale
-    return gains, (int(rates[1]), int(rates[2])), constant, total, True
+@dataclass(frozen=True, eq=False)
+class _Worth:
+    """What each call adds to the objective, in fractions: numerators / denominators[i]."""
 
+    numerators: list[list[int]]  #: one row per threshold where some call is a loss
+    denominators: list[int]
+    prices: tuple[Fraction, Fraction]  #: of a rule, and what a question costs beyond its first
+    constant: Fraction  #: of thresholds where no call is a loss
+    n_prices: int  #: rules, and questions, that a card can have
+    rated: bool  #: whether rates may force calls that lose
 
-def _rounded(problem: Problem) -> _Whole:
-    """Gains times a power of two, rounded up; prices rounded down."""
-    table, thresholds = problem.patterns, problem.thresholds
-    total = Fraction(table.total_mass)
-    ps = thresholds.fractions
-    worth = sum(
-        (
-            w * max(Fraction(1), p / (1 - p))
-            for p, w in zip(ps, thresholds.weight_fractions, strict=True)
-        ),
-        Fraction(0),
-    )
-    fine = Fraction(2) ** math.floor(math.log2(_FINE / float(total * worth)))
-    positives = [Fraction(v) for v in table.positives.tolist()]
-    negatives = [Fraction(v) for v in table.negatives.tolist()]
-    events = sum(positives)  # exactly: table.event_mass is a rounded sum
-    rows, constant = [], Fraction(0)
-    for p, weight in zip(thresholds.fractions, thresholds.weight_fractions, strict=True):
-        alarm = weight * p / (1 - p)
-        if alarm == 0:
-            constant += weight * events
-            continue
-        rows.append(
-            [
-                math.ceil(fine * (weight * a - alarm * b))
-                for a, b in zip(positives, negatives, strict=True)
-            ]
+    @classmethod
+    def of(cls, problem: Problem) -> _Worth:
+        table, grid = problem.patterns, problem.thresholds
+        mass, rated = Fraction(table.total_mass), problem.limits.rates is not None
+        unit = 1 if table.is_whole else common_unit(table.positives, table.negatives)
+        positives, negatives = (
+            np.array([int(Fraction(v) * unit) for v in part.tolist()], dtype=object)
+            for part in (table.positives, table.negatives)
         )
-    return (
-        np.array(rows, dtype=np.int64),
-        (
-            math.floor(fine * problem.rule_penalty * total),
-            math.floor(fine * (problem.penalty - problem.rule_penalty) * total),
-        ),
-        constant * fine,
-        fine * total,
-        False,
-    )
+        rows, denominators, constant = [], [], Fraction(0)
+        for p, weight in zip(grid.fractions, grid.weight_fractions, strict=True):
+            found, alarm = weight / (mass * unit), weight * p / ((1 - p) * mass * unit)
+            if alarm == 0:
+                constant += found * sum(positives.tolist())
+                continue
+            one = math.lcm(found.denominator, alarm.denominator)
+            gains = (positives * int(found * one) - negatives * int(alarm * one)).tolist()
+            most = sum(gain for gain in gains if gain > 0)
+            row = gains if rated else [max(gain, -most) for gain in gains]
+            common = math.gcd(one, *row)
+            rows.append([gain // common for gain in row])
+            denominators.append(one // common)
+        asked = len(problem.questions)
+        return cls(
+            numerators=rows,
+            denominators=denominators,
+            prices=(problem.rule_penalty, problem.penalty - problem.rule_penalty),
+            constant=constant,
+            n_prices=table.n_features + (asked if asked < table.n_features else 0),
+            rated=rated,
+        )
+
+    def exactly(self) -> _Whole | None:
+        """Gains and prices on the smallest scale on which they are whole; None if too large."""
+        one = math.lcm(*self.denominators, *(price.denominator for price in self.prices))
+        rows = [
+            [gain * (one // d) for gain in row]
+            for row, d in zip(self.numerators, self.denominators, strict=True)
+        ]
+        prices = [int(price * one) for price in self.prices]
+        common = math.gcd(*prices, *(math.gcd(*row) for row in rows)) or 1
+        gained, lost = self._sums()
+        if one * max(gained, lost) >= _ROOM_FOR_SUMS * common:
+            return None
+        gains = np.array([[gain // common for gain in row] for row in rows], dtype=np.int64)
+        return gains, (prices[0] // common, prices[1] // common), Fraction(one, common)
+
+    def rounded(self) -> _Whole:
+        """Gains rounded up and prices rounded down, on a scale that is a power of two.
+
+        Rates may force calls whose losses would leave no room for a fine scale.  They then are cut
+        off: values of cards that make such calls seem higher than they are.
+        """
+        gained, lost = self._sums()
+        total = min(_power_of_two(_FINE / gained), _power_of_two(_ROOM_FOR_SUMS / (2 * lost)))
+        count = sum(map(len, self.numerators))
+        fine = 16 * (count + self.n_prices) / NEGLIGIBLE
+        cut = _ROOM_FOR_SUMS
+        if total < fine and self.rated:
+            total = 2 * min(_power_of_two(fine), _power_of_two(_FINE / (2 * gained)))
+            cut = _ROOM_FOR_SUMS // (2 * count)
+        rows = [
+            [max(-(-gain * total.numerator // (d * total.denominator)), -cut) for gain in row]
+            for row, d in zip(self.numerators, self.denominators, strict=True)
+        ]
+        prices = math.floor(self.prices[0] * total), math.floor(self.prices[1] * total)
+        return np.array(rows, dtype=np.int64), prices, total
+
+    def _sums(self) -> tuple[Fraction, Fraction]:
+        """Objective of all gains and prices, and of all losses."""
+        gained = self.n_prices * sum(self.prices, Fraction(0))
+        lost = Fraction(1, _FINE)  # so that there always is some
+        for row, d in zip(self.numerators, self.denominators, strict=True):
+            gained += Fraction(sum(gain for gain in row if gain > 0), d)
+            lost -= Fraction(sum(gain for gain in row if gain < 0), d)
+        return max(gained, lost / _FINE), lost
+
+
+def _power_of_two(most: Fraction) -> Fraction:
+    """Largest power of two up to ``most``."""
+    power = most.numerator.bit_length() - most.denominator.bit_length()
+    result = Fraction(2) ** power
+    return result if result <= most else result / 2

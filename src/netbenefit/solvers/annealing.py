@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +10,8 @@ import numpy as np
 from netbenefit.common import InputError, IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
-from netbenefit.solvers.state import SearchState, make_search_state
-
-#: Seconds of compiled work between two looks at the clock.
-_SLICE = 0.02
+from netbenefit.solvers.clock import now
+from netbenefit.solvers.state import SLICE, SearchState, make_search_state
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ class Annealing:
     ) -> SolverResult:
         """Anneal and return the best vector seen; Ctrl-C returns the best so far."""
         self._check()
-        limit = check_time_limit(self.time_limit)
+        begin, limit = now(), check_time_limit(self.time_limit)
         seed = np.random.SeedSequence(self.seed).generate_state(1, dtype=np.uint64)[0]
         one = problem.value_of_one
         schedule = np.array(
@@ -67,8 +64,7 @@ class Annealing:
         first = first_points(problem, start)
         state = make_search_state(problem, int(seed))
         state.start(first, True)
-        state.metropolis(schedule, 0, 0)  # compiles before the clock starts
-        run = Run(problem, "anneal", limit, callback)
+        run = Run(problem, "anneal", limit, callback, spent=now() - begin)
         status: Status = "finished"
         done, piece = 0, 64
         total = self.n_steps if state.free.size else 0
@@ -78,11 +74,11 @@ class Annealing:
                 if run.must_stop:
                     status = "time_limit"
                     break
-                tick = time.perf_counter()
+                tick = now()
                 end = min(done + piece, total)
                 _report(run, state, state.metropolis(schedule, done, end))
-                spent = max(time.perf_counter() - tick, 1e-6)
-                done, piece = end, max(1, min(4 * piece, int(piece * _SLICE / spent)))
+                spent = max(now() - tick, 1e-6)
+                done, piece = end, max(1, min(4 * piece, int(piece * SLICE / spent)))
         except KeyboardInterrupt:
             status = "interrupted"
         if not state.found or not problem.feasible(state.best):

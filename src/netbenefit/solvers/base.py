@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 import math
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from netbenefit.cards import Provenance, share_text
 from netbenefit.common import Display, InputError, IntArray, Remedy
 from netbenefit.problem import Evaluation, Problem, Progress, Proof, SolverResult, Status, TraceRow
+from netbenefit.solvers.clock import compiling, now
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,15 +83,26 @@ class LiveLine(Display):
         super().__init__(console=console)
 
     def _draw(self, console: Console) -> Any:
-        # The first call on a machine compiles for some seconds; later ones load from disk.
-        return console.status("preparing (the first run compiles its kernels)")
+        return console.status("preparing")
+
+    def __enter__(self) -> Self:
+        compiling.listeners.append(self._say)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        compiling.listeners.remove(self._say)
+        super().__exit__(*error)
+
+    def _say(self, text: str) -> None:
+        if self._live is not None:
+            self._live.update(text)
 
     def __call__(self, progress: Progress) -> None:
         """Show where the solver stands."""
         text = describe(progress)
         logger.info(text)
-        if self._live is not None:
-            self._live.update(text)
+        self._say(text)
 
 
 #: Seconds that shares are taken of where there is no time limit.
@@ -168,7 +179,8 @@ class Run:
     """The state of one solve: clock, best points, counters, trace; safe to use from threads.
 
     A callback is never called from two threads at once; it is called at every improvement, and
-    otherwise at most every tenth of a second.  ``spent`` seconds of the limit are already over.
+    otherwise at most every tenth of a second.  ``spent`` seconds of the limit are already over;
+    the compilation of kernels counts nowhere.
     """
 
     _INTERVAL = 0.1
@@ -187,7 +199,7 @@ class Run:
         self.evaluations = 0
         self._callback = callback
         self._lock = threading.Lock()
-        self._begin = time.perf_counter() - spent
+        self._begin = now() - spent
         self._deadline = self._begin + time_limit
         self._last_call = 0.0
         self._value: float | None = None
@@ -200,12 +212,12 @@ class Run:
     @property
     def seconds(self) -> float:
         """Time since the start."""
-        return time.perf_counter() - self._begin
+        return now() - self._begin
 
     @property
     def time_left(self) -> float:
         """Seconds until the limit; negative after it."""
-        return self._deadline - time.perf_counter()
+        return self._deadline - now()
 
     @property
     def out_of_time(self) -> bool:
@@ -239,7 +251,7 @@ class Run:
         deadline = self._deadline
         if share < 1.0:
             left = min(most, share * min(self.time_left, _ENDLESS))
-            self._deadline = min(deadline, time.perf_counter() + left)
+            self._deadline = min(deadline, now() + left)
         try:
             yield
         finally:
@@ -321,8 +333,8 @@ class Run:
             logger.error("%s gave a bound below a card that exists: dropped", self.proof.method)
             self.proof = None
         objective, bound, proof = float(value.objective), self.bound, self.proof
-        if proof is not None and proof.bound <= value.objective + proof.rounding:
-            status, bound = "optimal", objective  # equal before rounding, so equal after it
+        if proof is not None and proof.settles(value.objective):
+            status, bound = "optimal", objective  # equal but for a rounding that is negligible
         return SolverResult(
             points=points.copy(),
             cutoffs=value.cutoffs,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,8 +14,9 @@ import numpy as np
 from netbenefit.common import IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
-from netbenefit.solvers.kernels.coordinates import columns_of, make_state, pair_gains
-from netbenefit.solvers.state import DESCEND, SearchState, make_search_state, prices
+from netbenefit.solvers.clock import now
+from netbenefit.solvers.kernels.coordinates import make_state, pair_gains
+from netbenefit.solvers.state import DESCEND, SLICE, SearchState, make_search_state, prices
 
 logger = logging.getLogger(__name__)
 
@@ -151,8 +152,21 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
     """Take the smallest points among equally good ones; report the primitive vector.
 
     Every change keeps or raises the objective, and one that keeps it makes a coefficient smaller,
-    so the loop ends; with a ``run``, also when its time has been over for a while.
+    so the loop ends; with a ``run``, also when its time has been over for a while.  Where values
+    are rounded, points that are not as good after all are left as they were.
     """
+    plain = problem.primitive(_smallest(problem, points, run))
+    if problem.rates.dtype.kind == "i" and problem.patterns.is_whole:
+        return plain
+    if problem.feasible(plain):
+        if not problem.feasible(points):
+            return plain
+        if problem.evaluate(plain).objective >= problem.evaluate(points).objective:
+            return plain
+    return problem.primitive(points)
+
+
+def _smallest(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
     state = make_search_state(problem, 0)
     current = points.copy()
     changed = True
@@ -160,7 +174,7 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
         changed = False
         for k in state.free.tolist():
             if run is not None and -run.time_left > _OVERTIME:
-                return problem.primitive(current)
+                return current
             state.start(current, True)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
             value, allowed = state.values(k)
@@ -171,11 +185,9 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
             gain = value[allowed].max() - value[current[k] - problem.lower[k]]
             if gain > problem.slack or abs(plain) < abs(current[k]):
                 current[k], changed = plain, True
-    return problem.primitive(current)
+    return current
 
 
-#: Seconds of compiled work between two looks at the clock.
-_SLICE = 0.02
 #: Steps after which scores and histogram are counted anew, to remove the rounding errors of real
 #: weights.  A number of steps, not of seconds: the same run has the same rounding.
 _RECOUNT = 8192
@@ -236,13 +248,10 @@ class LocalSearch:
 
         Ctrl-C ends the search and returns the best so far.
         """
-        limit = check_time_limit(self.time_limit)
+        begin, limit = now(), check_time_limit(self.time_limit)
         first = first_points(problem, start)
-        begin = time.perf_counter()
-        _ = columns_of(problem)  # laying out a large table counts as search, compiling does not
-        spent = time.perf_counter() - begin
         compile_search(problem)
-        run = Run(problem, "local", limit, callback, spent=spent)
+        run = Run(problem, "local", limit, callback, spent=now() - begin)
         with ThreadPoolExecutor(max(1, self.n_jobs)) as pool:
             search = _Search(problem, run, self.seed, first)
             status: Status = "finished"
@@ -308,11 +317,18 @@ class _Search:
                 state.start(self._some_points(rng), False)
             rng.shuffle(state.free)
             self._offer(state, state.descend(lambda: self.run.must_stop))
-            losses = [state.loss(k) for k in state.free.tolist()]
+            losses = [state.loss(k) for k in self._while_time(state.free)]
             medians.append(float(np.median(losses)))
             if self.run.must_stop:
                 break
         return float(np.mean(medians)) or 0.001 * self.problem.value_of_one
+
+    def _while_time(self, columns: IntArray) -> Iterator[int]:
+        """The first of some columns, and others as long as there is time."""
+        for place, k in enumerate(columns.tolist()):
+            if place and self.run.must_stop:
+                return
+            yield k
 
     def _new_state(self, seed: int) -> SearchState:
         return make_search_state(self.problem, seed, strict=self._strict)
@@ -395,21 +411,21 @@ class _Search:
     ) -> tuple[SearchState, int, float]:
         """One chain, in slices; stops early where it has to."""
         run, unreported = self.run, 0
-        begin = time.perf_counter()
+        begin = now()
         state.start(origin, True)
         done, total, piece = 0, int(schedule[2]), 16
         while done < total and not run.must_stop:
-            tick = time.perf_counter()
+            tick = now()
             end = min(done + piece, total, done - done % _RECOUNT + _RECOUNT)
             unreported = self._report(state, unreported + state.anneal(schedule, done, end))
-            spent = max(time.perf_counter() - tick, 1e-6)
-            piece = max(1, min(4 * piece, int((end - done) * _SLICE / spent)))
+            spent = max(now() - tick, 1e-6)
+            piece = max(1, min(4 * piece, int((end - done) * SLICE / spent)))
             done = end
             if done % _RECOUNT == 0:
                 state.start(state.points.copy(), False)
         state.start(state.best.copy(), False)
         unreported = self._report(state, unreported + state.descend(lambda: run.must_stop))
-        return state, unreported, time.perf_counter() - begin
+        return state, unreported, now() - begin
 
     def _report(self, state: SearchState, evaluated: int) -> int:
         """Report work and the best points, if there are any; return the work not reported."""
@@ -450,14 +466,10 @@ def plainness(points: IntArray) -> tuple[Any, ...]:
 
 
 def compile_search(problem: Problem) -> None:
-    """Compile (or load) what a search needs, before its clock starts."""
-    begin = time.perf_counter()
+    """Compile (or load) what a search needs, before threads wait for each other's compilation."""
     state = make_search_state(problem, 1)
     state.start(problem.nearest_to_zero(), True)
     state.anneal(DESCEND, 0, 0)
     if state.free.size > 1 and problem.is_plain:  # a state without scores makes it return at once
         room = _room_for_pairs(problem, set())
         pair_gains(state.columns, make_state(state.columns), 0, 0, room)
-    seconds = time.perf_counter() - begin
-    if seconds > 1.0:
-        logger.info("compiled the kernels in %.1f s; later runs load them from disk", seconds)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,7 +15,8 @@ from numpy.typing import NDArray
 from netbenefit.common import InputError, IntArray, Table
 from netbenefit.problem import Boxes, IntegerProblem, Problem, Reason, floor_scores, whole
 from netbenefit.solvers.base import check_time_limit
-from netbenefit.solvers.boxes.search import BoxSearch, fits_boxes
+from netbenefit.solvers.boxes.search import BoxSearch, fits_boxes, vectors_of
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.search_then_prove import SearchThenProve
 
 
@@ -120,7 +120,7 @@ def enumerate_near_optimal(
     ([(1, 0), (2, 1), (2, -1)], True)
     """
     slack, most = _check_tolerance(tolerance), whole(limit, "limit", 1)
-    deadline = time.perf_counter() + check_time_limit(time_limit)
+    deadline = now() + check_time_limit(time_limit)
     first = SearchThenProve(
         time_limit=time_limit and 0.5 * time_limit, n_jobs=n_jobs, seed=seed
     ).solve(problem)
@@ -129,11 +129,11 @@ def enumerate_near_optimal(
     found.add(tuple(first.points.tolist()), best)
 
     def must_stop() -> bool:
-        return time.perf_counter() >= deadline
+        return now() >= deadline
 
     integers = IntegerProblem.of(problem)
     complete = False
-    if fits_boxes(problem, integers):
+    if fits_boxes(integers):
         complete = _count_boxes(problem, integers, found, must_stop, n_jobs)
     if not complete:
         _walk(problem, found, must_stop)
@@ -228,9 +228,7 @@ def _vectors(boxes: Boxes, bar: int) -> Iterator[IntArray]:
     """All vectors of counted boxes that hold one of the set."""
     chosen = (boxes.reasons == Reason.COUNTED) & (boxes.values > bar)
     for lower, upper in zip(boxes.lower[chosen], boxes.upper[chosen], strict=True):
-        ranges = [range(a, b + 1) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)]
-        for points in product(*ranges):
-            yield np.array(points, dtype=np.int64)
+        yield from vectors_of(lower, upper)
 
 
 def _walk(problem: Problem, found: _Found, must_stop: Callable[[], bool]) -> None:

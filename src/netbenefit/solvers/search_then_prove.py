@@ -22,6 +22,7 @@ from netbenefit.problem import (
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit
 from netbenefit.solvers.boxes.search import fits_boxes, no_card, prove_boxes
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.local_search import LocalSearch
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     from netbenefit.solvers.bounds.farkas import nearly_separable
 
     free = int((problem.upper > problem.lower).sum())
-    fits = fits_boxes(problem, integers)
+    fits = fits_boxes(integers)
     if fits and free <= _FEW_COLUMNS:
         return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
     steps = []
@@ -102,18 +103,18 @@ class SearchThenProve:
         callback: Callback | None = None,
     ) -> SolverResult:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
-        limit = check_time_limit(self.time_limit)
+        begin, limit = now(), check_time_limit(self.time_limit)
         seconds = min(self._SEARCH, self.search_share * limit)
         search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
         run: Run | None = None
         status: Status = "time_limit"
         try:
             first = search.solve(problem, start=start, callback=callback)
-            run = Run(problem, self.name, limit, callback, spent=first.seconds)
+            run = Run(problem, self.name, limit, callback, spent=now() - begin)
             run.follow(first)
             status = first.status
         except NoCardFound:
-            run = Run(problem, self.name, limit, callback, spent=seconds)
+            run = Run(problem, self.name, limit, callback, spent=now() - begin)
         if status != "interrupted":
             status = self._prove(run)
         if run.best is not None:  # whatever has stopped the work, something is proven
@@ -130,7 +131,7 @@ class SearchThenProve:
         status: Status = "finished"
         try:
             if incumbent is None:  # only counting can tell whether there is a card at all
-                if not fits_boxes(problem, integers):
+                if not fits_boxes(integers):
                     return "time_limit"
                 return prove_boxes(run, integers, n_jobs=self.n_jobs)
             run.report_proof(_ceiling(integers))
@@ -159,7 +160,7 @@ class SearchThenProve:
         incumbent = _incumbent(run, integers)
         assert incumbent is not None
 
-        def report(value: int) -> None:
+        def report(value: int, boxes: Boxes | None = None) -> None:
             if value < incumbent:  # this cannot happen; if it does, it must not be believed
                 logger.error("%s gave a bound below a card that exists: ignored", step.method)
                 return
@@ -167,10 +168,16 @@ class SearchThenProve:
             if not integers.exact:  # the incumbent's value was rounded down
                 assert run.best is not None
                 bound = max(bound, run.problem.evaluate(run.best).objective)
-            run.report_proof(Proof(step.method, bound, rounding=integers.rounding))
+            proof = Proof(step.method, bound, boxes=boxes, rounding=integers.rounding)
+            run.report_proof(proof)
+            if boxes is not None:
+                run.finish_proof(proof)
 
         common = {"incumbent": incumbent, "seconds": run.time_left, "should_stop": run.poll}
-        report(_bound(step.method, run.problem, integers, report, self.n_jobs, common).value)
+        found = _bound(step.method, run.problem, integers, report, self.n_jobs, common)
+        report(found.value, getattr(found, "boxes", None))
+        if getattr(found, "interrupted", False):
+            raise KeyboardInterrupt
         return "finished"
 
 
@@ -195,8 +202,7 @@ def _incumbent(run: Run, integers: IntegerProblem) -> int | None:
 def _proven(run: Run) -> bool:
     assert run.best is not None
     assert run.proof is not None
-    best = run.problem.evaluate(run.best).objective
-    return bool(run.proof.bound <= best + run.proof.rounding)
+    return run.proof.settles(run.problem.evaluate(run.best).objective)
 
 
 def _bound(
@@ -208,21 +214,16 @@ def _bound(
     common: dict[str, Any],
 ) -> Any:
     """What one of the bounds gives within the time left; its module is imported only here."""
+    from netbenefit.solvers.bounds.packed import Rules
+
     if method == "supports":
         from netbenefit.solvers.bounds.supports import support_bound
 
-        return support_bound(
-            integers,
-            problem.max_features,
-            most_questions=problem.limits.asked.most,
-            on_bound=report,
-            n_jobs=n_jobs,
-            **common,
-        )
+        return support_bound(integers, Rules.of(problem), on_bound=report, n_jobs=n_jobs, **common)
     if method == "direction signs":
         from netbenefit.solvers.bounds.directions import direction_bound
 
-        return direction_bound(integers, on_bound=report, **common)
+        return direction_bound(integers, Rules.of(problem), on_bound=report, **common)
     limits = problem.limits
     common |= {"support": limits.support, "support_limit": limits.support_limit}
     if method == "Farkas cuts":

@@ -19,7 +19,7 @@ size is chosen afterwards, by a person, from what each of them keeps on held-out
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count, pairwise
 from typing import Any
@@ -38,6 +38,7 @@ from netbenefit.problem import (
     whole,
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit, value_of
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.local_search import LocalSearch, compile_search, simplify
 from netbenefit.solvers.state import SearchState, make_search_state
 
@@ -66,11 +67,11 @@ def best_of_every_size(
     many.  After Ctrl-C, what there is.  The same seed gives the same cards on any number of
     threads, unless time runs out.
     """
+    begin, limit = now(), check_time_limit(time_limit)
     checked = check_sizes(sizes)
-    limit = check_time_limit(time_limit)
     problems = {size: limit_size(problem, size) for size in checked}
     compile_search(problems[checked[-1]])
-    ladder = _Ladder(problems, limit, callback)
+    ladder = _Ladder(problems, limit, callback, begin)
     try:
         ladder.begin(start)
         status = ladder.climb(n_jobs, seed, max_rounds)
@@ -104,12 +105,15 @@ class _Ladder:
     """The problems of all sizes, and the best card of each so far."""
 
     def __init__(
-        self, problems: dict[int, Problem], limit: float, callback: Callback | None
+        self, problems: dict[int, Problem], limit: float, callback: Callback | None, begin: float
     ) -> None:
         self.sizes = tuple(problems)
         self._problems = problems
         self._states = {size: make_search_state(problems[size], 0) for size in self.sizes}
-        self._runs = {size: Run(problems[size], "sizes", limit, callback) for size in self.sizes}
+        spent = now() - begin
+        self._runs = {
+            size: Run(problems[size], "sizes", limit, callback, spent) for size in self.sizes
+        }
         self._values: dict[int, Any] = {}
         self._cards: dict[int, IntArray] = {}
         self._evaluations = 0
@@ -131,7 +135,7 @@ class _Ladder:
             if grown is not None:
                 self._descend(size, grown)
             if known is not None:
-                fewer = _shrunk(self._states[size], known, size)
+                fewer = _shrunk(self._states[size], known, size, self._must_stop)
                 if fewer is not None:
                     self._descend(size, fewer)
 
@@ -204,7 +208,7 @@ class _Ladder:
             if self._clock.must_stop:
                 break
             if above in self._cards:
-                fewer = _shrunk(self._states[above], self._cards[above], size)
+                fewer = _shrunk(self._states[above], self._cards[above], size, self._must_stop)
                 if fewer is not None:
                     better = self._descend(size, fewer) or better
         return better
@@ -213,13 +217,16 @@ class _Ladder:
         """The card of the size before with the best columns added."""
         i = self.sizes.index(size)
         below = self._cards.get(self.sizes[i - 1]) if i else None
-        return None if below is None else _grown(self._states[size], below)
+        return None if below is None else _grown(self._states[size], below, self._must_stop)
+
+    def _must_stop(self) -> bool:
+        return self._clock.must_stop
 
     def _descend(self, size: int, points: IntArray) -> bool:
         """Offer the local optimum below some points."""
         state = self._states[size]
         state.start(points, True)
-        self._evaluations += state.descend(lambda: self._clock.must_stop)
+        self._evaluations += state.descend(self._must_stop)
         return state.found and self._offer(size, state.best)
 
     def _offer(self, size: int, points: IntArray) -> bool:
@@ -253,13 +260,15 @@ def _short(search: LocalSearch, seconds: float, seeds: tuple[int, ...]) -> Local
     return replace(search, time_limit=limit, seed=seed)
 
 
-def _grown(state: SearchState, points: IntArray) -> IntArray:
+def _grown(state: SearchState, points: IntArray, must_stop: Callable[[], bool]) -> IntArray:
     """Add the column and points that raise the objective most, as long as there is room."""
     problem, grown = state.problem, points.copy()
     while np.count_nonzero(grown) < problem.max_features:
         state.start(grown, True)
         best, highest = None, state.value + problem.slack
         for k in state.free[grown[state.free] == 0].tolist():
+            if must_stop():
+                return grown
             values, allowed = state.values(k)
             options = np.flatnonzero(allowed)
             if options.size and (value := values[options].max()) > highest:
@@ -270,8 +279,13 @@ def _grown(state: SearchState, points: IntArray) -> IntArray:
     return grown
 
 
-def _shrunk(state: SearchState, points: IntArray, size: int) -> IntArray | None:
-    """Drop the question whose absence costs least, until ``size`` are left; None if none may go."""
+def _shrunk(
+    state: SearchState, points: IntArray, size: int, must_stop: Callable[[], bool]
+) -> IntArray | None:
+    """Drop the question whose absence costs least, until ``size`` are left.
+
+    None where none may go, or there is no time.
+    """
     problem, asked, fewer = state.problem, state.problem.questions, points.copy()
     while asked.used(fewer) > size:
         without = [
@@ -279,7 +293,7 @@ def _shrunk(state: SearchState, points: IntArray, size: int) -> IntArray | None:
             for question in np.unique(asked.of_column[fewer != 0])
             if all(_may_be_zero(problem, k) for k in _used_columns(asked, question, fewer))
         ]
-        if not without:
+        if not without or must_stop():
             return None
         fewer = max(without, key=lambda left: _worth(state, left))
     return fewer

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from netbenefit.common import IntArray
 from netbenefit.problem import Problem
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.coordinates import (
     LOWER,
     START,
@@ -36,6 +37,8 @@ _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
+#: Seconds of compiled work between two looks at the clock.
+SLICE = 0.02
 #: The schedule that makes ``anneal`` a plain descent: no heat, and it ends at a local optimum.
 DESCEND = np.zeros(3)
 
@@ -555,14 +558,18 @@ class SearchState:
         return metropolis(self.columns, self.arrays, self.chain, schedule, begin, end)
 
     def descend(self, must_stop: Callable[[], bool]) -> int:
-        """Descend to a local optimum, with a look at the clock after each round of all columns."""
-        evaluated, done, sweep = 0, 0, self.free.size
-        while not must_stop():
-            before = self.standing
-            evaluated += self.anneal(DESCEND, done, done + sweep)
-            done += sweep
-            if self.standing == before:
-                break
+        """Descend to a local optimum, in rounds of all columns and with looks at the clock."""
+        evaluated, done, sweep, piece = 0, 0, self.free.size, 16
+        before = None
+        while sweep and not must_stop():
+            if done % sweep == 0:
+                if self.standing == before:
+                    break
+                before = self.standing
+            begin, end = now(), min(done + piece, done - done % sweep + sweep)
+            evaluated += self.anneal(DESCEND, done, end)
+            spent = max(now() - begin, 1e-6)
+            piece, done = max(1, min(4 * piece, int((end - done) * SLICE / spent))), end
         return evaluated
 
     def move(self, k: int, value: int) -> None:

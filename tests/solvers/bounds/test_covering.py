@@ -30,7 +30,10 @@ def all_values(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -
         scores = (integers.units @ np.array(vector, dtype=np.int64)) // integers.unit
         called = scores[:, None] >= scores[None, :]
         best = np.maximum((integers.gains @ called).max(axis=1), 0)
-        found[vector] = int(best.sum()) - integers.price * sum(v != 0 for v in vector)
+        rules = [k for k, v in enumerate(vector) if v]
+        asked = {int(integers.questions[k]) for k in rules}
+        paid = integers.price * len(rules) + integers.question_price * len(asked)
+        found[vector] = int(best.sum()) - paid
     return found
 
 

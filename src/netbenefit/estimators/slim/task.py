@@ -394,7 +394,7 @@ class SlimRun(Run):
     @property
     def proven(self) -> bool:
         """Whether no card is better than the best one."""
-        return self.proof.bound <= self.value.objective + self.proof.rounding
+        return self.proof.settles(self.value.objective)
 
     def evaluate(self, points: IntArray) -> Evaluation:
         """Count a card's value from the patterns, exactly."""

@@ -44,15 +44,18 @@ from typing import Any
 import numpy as np
 
 from netbenefit.common import IntArray
-from netbenefit.problem import IntegerProblem
+from netbenefit.problem import Asked, Boxes, IntegerProblem
 from netbenefit.solvers.bounds.first_order import (
     Directions,
     Model,
     advance,
+    collect,
     exact_value,
     make_state,
     plain_value,
 )
+from netbenefit.solvers.bounds.orders import PairConflicts, as_packed, no_conflicts
+from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules, TightBox
 from netbenefit.solvers.kernels.jit import internal, jit
 
 Array = Any
@@ -60,17 +63,6 @@ Array = Any
 _MOST_PRODUCTS = 4_000_000
 #: Products of differences and points stay below this.
 _SAFE = 2**61
-
-
-def merge_patterns(
-    units: IntArray, gains: IntArray, lower: IntArray, upper: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Patterns and gains after patterns that differ only in columns fixed at 0 became one."""
-    rows = np.where((lower == 0) & (upper == 0), 0, units)
-    unique, where = np.unique(rows, axis=0, return_inverse=True)
-    sums = np.zeros((unique.shape[0], gains.shape[0]), dtype=np.int64)
-    np.add.at(sums, where.ravel(), gains.T)
-    return unique, np.ascontiguousarray(sums.T)
 
 
 def find_directions(
@@ -274,8 +266,6 @@ def _describe(
 
 #: Sums in whole numbers stay below this.
 _ROOM = 2**60
-#: Finest grid of multipliers: this part of a unit.
-_FINE = 2**20
 #: Seconds of compiled work between two looks at the clock.
 _SLICE = 0.15
 #: Seconds of steps for each second of exact counting.
@@ -295,13 +285,15 @@ OMEGA = 0.02
 class DirectionBound:
     """A bound, and how it came about."""
 
-    value: int  #: no vector of the box has a higher :meth:`IntegerProblem.value`
+    value: int  #: no card within the limits has a higher :meth:`IntegerProblem.value`
     iterations: int  #: steps of the method
     ended: str  #: why it ended
+    boxes: Boxes  #: one box, with the multipliers
 
 
 def direction_bound(
     integers: IntegerProblem,
+    rules: Rules | None = None,
     *,
     seconds: float = math.inf,
     incumbent: int | None = None,
@@ -319,21 +311,17 @@ def direction_bound(
     def over() -> bool:
         return time.perf_counter() >= deadline or should_stop()
 
-    low, high = integers.lower, integers.upper
-    units, gains = merge_patterns(integers.units, integers.gains, low, high)
-    forced = (low > 0) | (high < 0)
-    paid = integers.price * int(forced.sum())
-    trivial = int(np.maximum(gains, 0).sum()) - paid
+    packer = Packer(integers, rules)
+    box = packer.tighten(integers.lower, integers.upper)
+    if box is None:
+        return DirectionBound(NOTHING, 0, "trivial", _one_box(integers, NOTHING, None))
+    trivial = packer.value(box)
     on_bound(trivial)
-    used = int(np.abs(gains).sum()) + integers.price * low.size
-    if used >= _ROOM or over() or (incumbent is not None and trivial <= incumbent):
-        return DirectionBound(trivial, 0, "trivial")
-    most = min(_MOST_PAIRS, _MOST_FLOWS // gains.shape[0])
-    directions = find_directions(units, low, high, weight, over, most)
-    if over():
-        return DirectionBound(trivial, 0, "trivial")
-    prices = np.where(forced, 0, integers.price)
-    descent = _Descent(gains, prices, np.stack([high > 0, low < 0]), directions, used, paid)
+    descent = None
+    if _room(integers) and not over() and (incumbent is None or trivial > incumbent):
+        descent = _Descent(packer, box, trivial, weight, over)
+    if descent is None or over():
+        return DirectionBound(trivial, 0, "trivial", _one_box(integers, trivial, None))
     endless = math.isinf(seconds) and iterations is None
     while True:
         ended = ""
@@ -350,8 +338,47 @@ def direction_bound(
             if incumbent is not None and descent.best <= incumbent:
                 ended = ended or "target"
             if ended:
-                return DirectionBound(descent.best, descent.steps, ended)
+                boxes = _one_box(integers, descent.best, descent.conflicts())
+                return DirectionBound(descent.best, descent.steps, ended, boxes)
         descent.advance(None if iterations is None else iterations - descent.steps)
+
+
+def sharpened(
+    packer: Packer,
+    box: TightBox,
+    weight: int,
+    iterations: int,
+    floor: int,
+    over: Callable[[], bool],
+) -> tuple[int, PairConflicts]:
+    """A bound of a small box by so many steps, and its multipliers; not below ``floor``."""
+    trivial = packer.value(box)
+    if not _room(packer.integers) or trivial <= floor:
+        return trivial, no_conflicts()
+    descent = _Descent(packer, box, trivial, weight, over)
+    while descent.steps < iterations and descent.best > floor and not over():
+        descent.advance(iterations - descent.steps)
+        if descent.spent >= _COUNTING * descent.cost:
+            descent.count()
+    descent.count()
+    found = descent.conflicts()
+    entries, conflicts = found.entries()
+    value = min(trivial, packer.value(box, conflicts, entries))
+    if value == trivial:
+        return trivial, no_conflicts()
+    return value, found._replace(
+        end=np.array([found.amount.size]), lost=np.array([trivial - value])
+    )
+
+
+def _room(integers: IntegerProblem) -> bool:
+    """Whether sums stay in 64 bits."""
+    prices = (integers.price + integers.question_price) * integers.lower.size
+    return int(np.abs(integers.gains).astype(np.float64).sum()) + prices < _ROOM
+
+
+def _one_box(integers: IntegerProblem, value: int, conflicts: PairConflicts | None) -> Boxes:
+    return as_packed(integers, None, np.array([value]), [conflicts])
 
 
 class _Descent:
@@ -359,28 +386,45 @@ class _Descent:
 
     def __init__(
         self,
-        gains: IntArray,
-        prices: IntArray,
-        signs: Array,
-        directions: Directions,
-        used: int,
-        paid: int,
+        packer: Packer,
+        box: TightBox,
+        trivial: int,
+        weight: int,
+        over: Callable[[], bool],
     ) -> None:
-        n = gains.shape[1]
+        integers = packer.integers
+        cell, n = packer.cells(box)
+        self._pattern = np.unique(cell, return_index=True)[1]
+        gains = np.zeros((integers.gains.shape[0], n), dtype=np.int64)
+        for sums, row in zip(gains, integers.gains, strict=True):
+            np.add.at(sums, cell, row)
+        live = (box.lower != 0) | (box.upper != 0)
+        units = np.ascontiguousarray(integers.units[self._pattern] * live)
+        most = min(_MOST_PAIRS, _MOST_FLOWS // gains.shape[0])
+        directions = find_directions(units, box.lower, box.upper, weight, over, most)
+        #: what a column costs, with its share of a question that need not be asked; paid: 0
+        asked = np.bincount(integers.questions, live, packer.n_questions)[integers.questions]
+        share = integers.question_price // np.maximum(asked, 1).astype(np.int64)
+        share[box.asked[integers.questions] == Asked.YES] = 0
+        prices = np.where(box.used, 0, integers.price + share)
+        used = int(np.abs(gains).sum()) + int(prices.sum())
         self.scale = max(used / max(n, 1), 1.0)
         self.model = Model(
             gains=(gains / self.scale).astype(np.float32),
             prices=prices / self.scale,
-            signs=signs,
+            signs=np.stack([box.upper > 0, box.lower < 0]),
             directions=directions,
             degree=np.bincount(np.concatenate([directions.first, directions.second]), minlength=n),
             members=np.bincount(directions.owner, minlength=directions.signs.shape[1]),
             shares=np.bincount(directions.column, minlength=prices.size),
         )
         self.state, self.omega = make_state(self.model), OMEGA
-        self.fine = min(_FINE, max(1, 2 ** ((_ROOM // (64 * max(used, 1))).bit_length() - 1)))
-        self.gains, self.prices, self.paid = gains * self.fine, prices * self.fine, paid
-        self.best = int(np.maximum(gains, 0).sum()) - paid
+        self.gains, self.prices = gains, prices
+        self.paid = int(np.maximum(gains, 0).sum()) - trivial
+        if (box.asked == Asked.YES).any():  # the columns of these are less certain
+            self.paid -= integers.price * int((box.asked == Asked.YES).sum())
+        self.best = trivial
+        self._flows = no_conflicts()
         self.steps, self._chunk = 0, 1
         self.spent = self.cost = 0.0  #: seconds of steps since the last count, and of that count
         self._history: list[tuple[int, int]] = []
@@ -397,19 +441,33 @@ class _Descent:
 
     def count(self) -> bool:
         """Count the bound (7) of the current multipliers exactly; whether it is lower."""
-        began, grid = time.perf_counter(), self.fine * self.scale
+        began = time.perf_counter()
         sums = exact_value(
-            self.model, self.state, self.gains.copy(), self.prices, grid, float(_ROOM)
+            self.model, self.state, self.gains.copy(), self.prices, self.scale, float(_ROOM)
         )
         lower = False
         if sums >= 0:  # else multipliers are too large to count
-            value = int(sums) // self.fine - self.paid
+            value = int(sums) - self.paid
             lower = value < self.best
-            self.best = min(self.best, value)
+            if lower:
+                self.best = value
+                self._flows = self._collected()
             self._balance(value)
         self._history.append((self.steps, self.best))
         self.spent, self.cost = 0.0, time.perf_counter() - began
         return lower
+
+    def conflicts(self) -> PairConflicts:
+        """The multipliers of the best bound."""
+        return self._flows
+
+    def _collected(self) -> PairConflicts:
+        """The current multipliers, as conflicts of patterns."""
+        threshold, called, other, amount, way = collect(self.model, self.state, self.scale)
+        part = np.array([amount.size]), np.array([0])
+        return PairConflicts(
+            threshold, self._pattern[called], self._pattern[other], amount, way, *part
+        )
 
     def _balance(self, value: int) -> None:
         """Change the ratio of step lengths to bring the primal value nearer to the dual one.

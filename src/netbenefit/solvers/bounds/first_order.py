@@ -269,15 +269,21 @@ def plain_value(model: Model, state: FlowState) -> float:
     return value
 
 
+@internal
+def _whole(value: Any, grid: float) -> Any:
+    """A multiplier in whole numbers."""
+    return np.int64(np.rint(np.float64(value) * grid))
+
+
 @jit
 def exact_value(
     model: Model, state: FlowState, left: Array, prices: Array, grid: float, room: float
 ) -> Any:
-    """Dual value (7) of the multipliers, rounded to whole numbers of a grid, in whole numbers.
+    """Dual value (7) of the multipliers, rounded to whole numbers, in whole numbers.
 
-    ``left`` holds the gains times the grid's fineness on entry and what the flow leaves of them on
-    return; ``prices`` are in the same units, and a multiplier times ``grid`` too.  Returns −1 where
-    the sums might leave int64 (``room``), else the value.
+    ``left`` holds the gains on entry and what the flow leaves of them on return; ``prices`` are in
+    the same units, and a multiplier times ``grid`` too.  Returns −1 where the sums might leave
+    int64 (``room``), else the value.
     """
     pairs = model.directions
     size = 0.0
@@ -287,9 +293,8 @@ def exact_value(
         flow, rest = state.flow[i], left[i]
         for e in range(flow.size):
             if flow[e] != 0:
-                real = np.rint(np.float64(flow[e]) * grid)
-                size += abs(real)
-                whole = np.int64(real)
+                whole = _whole(flow[e], grid)
+                size += abs(np.float64(flow[e]) * grid)
                 rest[pairs.first[e]] -= whole
                 rest[pairs.second[e]] += whole
                 loads[1 if whole > 0 else 0, pairs.owner[e]] += abs(whole)
@@ -298,12 +303,11 @@ def exact_value(
         begin, end = pairs.start[d], pairs.start[d + 1]
         best = np.int64(0)
         for way in range(2):
-            real = np.rint(state.ties[way, d] * grid)
-            size += abs(real) * (1 + end - begin)
+            size += abs(state.ties[way, d] * grid) * (1 + end - begin)
             if not pairs.signs[way, d]:
                 continue
             # A multiplier of (4) larger than the load costs and brings nothing.
-            tie = min(max(np.int64(real), 0), loads[way, d])
+            tie = min(max(_whole(state.ties[way, d], grid), 0), loads[way, d])
             best = max(best, loads[way, d] - tie)
             for t in range(begin, end):
                 gain[way if pairs.up[t] else 1 - way, pairs.column[t]] += tie
@@ -320,3 +324,42 @@ def exact_value(
         for u in range(left.shape[1]):
             value += max(left[i, u], 0)
     return value
+
+
+@jit
+def collect(model: Model, state: FlowState, grid: float) -> Any:
+    """The multipliers as conflicts: threshold, called and uncalled pattern, amount, :class:`Way`.
+
+    A direction's tie takes over the first of its flow: it is of way SIGNS, and the rest ORDER.
+    """
+    pairs = model.directions
+    count = 0
+    for i in range(state.flow.shape[0]):
+        for e in range(state.flow.shape[1]):
+            count += 1 if _whole(state.flow[i, e], grid) != 0 else 0
+    n_ties = 2 * model.members.size
+    table = np.empty((5, count + n_ties), dtype=np.int64)
+    tie = np.zeros((2, model.members.size), dtype=np.int64)
+    for d in range(model.members.size):
+        for way in range(2):
+            if pairs.signs[way, d]:
+                tie[way, d] = max(_whole(state.ties[way, d], grid), 0)
+    size = 0
+    for i in range(state.flow.shape[0]):
+        for e in range(state.flow.shape[1]):
+            whole = _whole(state.flow[i, e], grid)
+            if whole == 0:
+                continue
+            side = 1 if whole > 0 else 0
+            called, other = pairs.first[e], pairs.second[e]
+            if whole < 0:
+                called, other = other, called
+            tied = min(tie[side, pairs.owner[e]], abs(whole))
+            tie[side, pairs.owner[e]] -= tied
+            for way in range(2):
+                amount = tied if way == 0 else abs(whole) - tied
+                if amount > 0:
+                    table[0, size], table[1, size], table[2, size] = i, called, other
+                    table[3, size], table[4, size] = amount, way
+                    size += 1
+    return table[0, :size], table[1, :size], table[2, :size], table[3, :size], table[4, :size]

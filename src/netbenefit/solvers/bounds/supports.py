@@ -1,29 +1,26 @@
-"""Support enumeration: what cards with few features, or few questions, can be worth at most.
+"""Support enumeration: what cards with few questions can be worth at most, with a proof in boxes.
 
-A card with points on columns S only gives equal scores to patterns that are equal on S.  If such
-patterns form a cell and each cell is called as suits best at every threshold, then
+A card that asks the questions S only gives equal scores to patterns that are equal on their
+columns.  If such patterns form a cell and each cell is called as suits best at every threshold,
+then
 
-    Σ_i Σ_cells max(0, Σ_{u in cell} gains[i, u]) − price · |S| − question_price · #questions of S ,
+    Σ_i Σ_cells max(0, Σ_{u in cell} gains[i, u]) − price of S
 
-the saturation bound, is at least the value of every card with exactly these features.  The largest
-one over all supports with at most k features bounds all cards with at most k features.  Where
-questions are what is limited, S is a set of questions: cells are equal on all columns of these, and
-each question pays for itself and for one rule.  Supports are enumerated in one fixed order of their
-columns or questions ("items"), those with the highest bound first:
+is at least the value of every such card; this is the saturation bound.  The largest one over all
+supports with at most k questions bounds all cards with at most k questions.  Supports are
+enumerated in one fixed order of their questions ("items"), those with the highest bound first:
 
 1. a node holds chosen items and those that may follow; patterns that are equal on all of them are
    merged, so tables get shorter on the way down;
 2. more items never lower the gain, so the gain of the merged table, where every row is called as
-   suits it best, minus the price of one more item bounds all supports below: where that is not
-   above the best so far, the node is closed;
+   suits it best, bounds all supports below: where that is not above the best so far, the node is
+   closed;
 3. the last two items are taken in compiled code, a pass over the table for each pair;
-4. supports of questions have many cells, so that saturation says little.  Here cells are also
-   compared.  For a difference d between two cells, d·λ has one sign, which orders all pairs of
-   cells with this difference, at all thresholds: if d·λ ≥ 0, no card calls the lower cell of such a
-   pair without the upper one.  Of a gain of the lower and a loss of the upper cell, the smaller is
-   then lost.  So with A lost if d·λ ≥ 0, and B lost if d·λ ≤ 0, each card loses min(A, B).  Losses
-   that use up different parts of gains add up, over pairs and differences; these are between
-   answers to one question or to two.  Bounds of points may rule one sign out.
+4. a support that is too high is sharpened step by step, as far as is needed: by the orders of cells
+   that differ in one question, then in two (``orders``), then by a linear program (``directions``).
+
+The proof: nodes that were closed are boxes whose chosen questions are asked, where those that may
+follow may be; a support is a box that says of each question whether it is asked.
 """
 
 from __future__ import annotations
@@ -39,187 +36,312 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.common import IntArray
-from netbenefit.problem import IntegerProblem
-from netbenefit.solvers.kernels.jit import ONE, WORD, count_bits, internal, jit
+from netbenefit.problem import Asked, Boxes, IntegerProblem
+from netbenefit.solvers.bounds.directions import sharpened
+from netbenefit.solvers.bounds.orders import Orders, PairConflicts, as_packed, no_conflicts
+from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules, TightBox
+from netbenefit.solvers.kernels.jit import internal, jit
 
 #: Most cells of a table that are numbered; beyond it each row counts by itself.
 _MOST_CELLS = 2**22
 #: Codes of several columns are joined to one number up to this.
 _ROOM = 2**62
-#: Most pairs of cells of one support that are compared.
-_MOST_PAIRS = 200_000
 #: A bound is news where it has come nearer to the best card by one part in so many.
 _NEWS = 50
 #: What stands for no support.
 _NOTHING = -(2**62)
+#: Nodes, supports for 4, and such for linear programs that a thread gets at once.
+_AT_ONCE = 4, 32, 1
+#: Conflicts are kept down to this part of the way from the best card to the first bound.
+_AIM = 5
+#: Steps 4: pairs of cells with so many different answers, or linear programs (columns, steps).
+_ORDERS = (1, 2)
+_PROGRAMS = ((3, 400), (4, 1600), (5, 3200))
+_LAST = len(_ORDERS) + len(_PROGRAMS)
+#: Rows of a table times pairs of items between two looks at the clock.
+_PRODUCTS = 20_000_000
+#: Most conflicts that are kept, and most numbers of a list of boxes.
+_MOST_KEPT, _MOST_NUMBERS = 6_000_000, 50_000_000
+#: Seconds to write a box down, and a conflict.
+_WRITING = 6e-5, 4e-7
 
 
 class SupportBound(NamedTuple):
-    """A bound for cards with few features or questions."""
+    """A bound for cards with few questions."""
 
-    value: int  #: no card with at most so many features and questions is worth more
+    value: int  #: no card within the limits is worth more
     nodes: int
     complete: bool  #: False where the time was over; the value holds nevertheless
+    boxes: Boxes  #: why
+    interrupted: bool = False  #: by Ctrl-C
 
 
 class _Open(NamedTuple):
-    """A node whose supports have not been looked at, or (``start`` < 0) a support."""
+    """A node whose supports have not been looked at, or (``level`` ≥ 0) a support."""
 
     negative: int  #: minus its bound, for the heap
     tick: int
     chosen: tuple[int, ...]  #: items
-    start: int  #: the first item that may follow
+    level: int  #: how far it was sharpened; −1 for a node
 
 
 def support_bound(
     integers: IntegerProblem,
-    max_size: int,
+    rules: Rules,
     incumbent: int | None = None,
     seconds: float = math.inf,
     should_stop: Callable[[], bool] = lambda: False,
     *,
-    most_questions: int | None = None,
     on_bound: Callable[[int], None] = lambda value: None,
     n_jobs: int = 1,
 ) -> SupportBound:
-    """Bound the value of every card of the box with at most ``max_size`` features.
+    """Bound the value of every card within the limits, by the questions that it asks.
 
-    With ``most_questions`` below that, it is cards with so many questions that are bounded.  The
-    bound need not go lower than ``incumbent``; a good one saves time.
+    The bound need not go lower than ``incumbent``; a good one saves time.
     """
     deadline = time.perf_counter() + seconds
-    search = _Enumeration(integers, max_size, most_questions, incumbent)
-    value = search.open_bound
+    packer = Packer(integers, rules)
+    root = packer.tighten(integers.lower, integers.upper)
+    if root is None:
+        boxes = as_packed(integers, None, np.array([NOTHING]), [None])
+        return SupportBound(NOTHING if incumbent is None else incumbent, 0, True, boxes)
+    search = _Enumeration(packer, root, incumbent)
+    value, complete, interrupted = search.open_bound, True, False
+
+    def over() -> bool:
+        return time.perf_counter() + search.writing > deadline or search.full or should_stop()
+
     with ThreadPoolExecutor(n_jobs) as pool:
-        while search.heap:
-            if _NEWS * (value - search.open_bound) > value - search.best:
-                value = search.open_bound
-                on_bound(value)
-            if time.perf_counter() > deadline or should_stop():
-                return SupportBound(search.open_bound, search.nodes, False)
-            search.step(pool, n_jobs)
-    return SupportBound(search.best, search.nodes, True)
+        try:
+            while search.heap:
+                if _NEWS * (value - search.open_bound) > value - search.best:
+                    value = search.open_bound
+                    on_bound(value)
+                if over():
+                    complete = False
+                    break
+                search.step(pool, n_jobs, over)
+        except KeyboardInterrupt:
+            complete, interrupted = False, True
+        boxes = _Writer(search, search.open_bound).boxes(pool, n_jobs)
+    # What is written down is all that counts.
+    value = max(search.best, int(boxes.values.max()))
+    return SupportBound(value, search.nodes, complete, boxes, interrupted)
+
+
+#: Supports and nodes: chosen items, bound, level.
+_Parts = list[tuple[tuple[int, ...], int, int]]
+
+
+def _kind(one: _Open) -> int:
+    """Which of the numbers above holds."""
+    return 0 if one.level < 0 else 1 if one.level < len(_ORDERS) else 2
 
 
 class _Enumeration:
     """The state of one run."""
 
-    def __init__(
-        self,
-        integers: IntegerProblem,
-        max_size: int,
-        most_questions: int | None,
-        incumbent: int | None,
-    ) -> None:
-        by_question = most_questions is not None and most_questions < max_size
-        self.integers, self.nodes, self._tick = integers, 0, 0
-        forced, items = _items(integers, by_question)
-        in_all = np.concatenate([np.zeros(0, dtype=np.int64), *forced])
-        needed = integers.questions[(integers.lower > 0) | (integers.upper < 0)]
-        self.most = max_size - needed.size  # items beyond those that are needed
-        if most_questions is not None and by_question:
-            self.most = min(self.most, most_questions - np.unique(needed).size)
+    def __init__(self, packer: Packer, root: TightBox, incumbent: int | None) -> None:
+        integers, rules = packer.integers, packer.rules
+        self.packer, self.integers, self.root = packer, integers, root
+        self.nodes, self._tick = 0, 0
+        live = (root.lower != 0) | (root.upper != 0)
+        own = [np.flatnonzero(live & (integers.questions == q)) for q in range(packer.n_questions)]
+        self.forced = [q for q in range(packer.n_questions) if root.asked[q] == Asked.YES]
+        may = [
+            q
+            for q in range(packer.n_questions)
+            if root.asked[q] == Asked.EITHER and own[q].size > 0
+        ]
+        most = rules.max_questions
+        if np.unique(integers.questions).size == integers.questions.size:  # each a column
+            most = min(most, rules.max_features)
+        self.most = min(most - len(self.forced), len(may))  # items beyond those that are forced
         self.sums, self.shape, self.divisor = _factors(integers.gains)
-        self.cell, self.count = cells(integers.units, in_all)
-        codes = [cells(integers.units, own)[0] for own in items]
+        columns = [np.zeros(0, dtype=np.int64), *(own[q] for q in self.forced)]
+        self.cell, self.count = cells(integers.units, np.concatenate(columns))
         # items that help little come last: what follows them is closed soon
-        alone = [self._gain(_join(self.cell, self.count, code)[0]) for code in codes]
-        order = np.argsort(-np.array(alone, dtype=np.int64), kind="stable")
-        self.columns = [items[j] for j in order]
-        self.codes = np.array([codes[j] for j in order], dtype=np.int64).reshape(
-            len(items), self.cell.size
+        codes = {q: cells(integers.units, own[q])[0] for q in may}
+        alone = {q: self._gain(_join(self.cell, self.count, codes[q])[0]) for q in may}
+        self.items = sorted(may, key=lambda q: -alone[q])
+        self.codes = np.array([codes[q] for q in self.items], dtype=np.int64)
+        self.codes = self.codes.reshape(len(may), self.cell.size)
+        self.orders = Orders(integers, root, [own[q] for q in (*self.forced, *self.items)])
+        self._each = integers.price + integers.question_price
+        needed = (root.used & np.isin(integers.questions, self.forced)).astype(np.int64)
+        used = np.bincount(integers.questions, needed, packer.n_questions).astype(np.int64)
+        self._base = sum(
+            integers.question_price + integers.price * max(1, int(used[q])) for q in self.forced
         )
-        self.question = np.array([integers.questions[own[0]] for own in self.columns], np.int64)
-        self.asked = frozenset(needed.tolist())
-        self.base = integers.paid((integers.lower > 0) | (integers.upper < 0))
-        self.orders = _Orders(integers, forced, self.columns) if by_question else None
         self.best = _NOTHING if incumbent is None else int(incumbent)
         self.heap: list[_Open] = []
-        self._settle((), self._gain(self.cell) - self.base)
-        if self.most > 0 and items:
-            self._push((), 0, integers.ceiling - self.base)
+        self.expanded: set[tuple[int, ...]] = set()
+        self.sharp: dict[tuple[int, ...], tuple[int, PairConflicts]] = {}
+        self._kept = self._listed = 0  # conflicts, and parts of nodes
+        first = self.bound((), range(len(self.items)))
+        self._aim = self.best + (first - self.best) // _AIM
+        if self.most > 0:
+            self._push((), first, -1)
+        else:
+            self._push((), self.bound(()), 0)
 
     @property
     def open_bound(self) -> int:
         """Bound of all supports that are settled or open."""
         return max(self.best, -self.heap[0].negative) if self.heap else self.best
 
-    def step(self, pool: ThreadPoolExecutor, n_jobs: int) -> None:
-        """Treat the node with the highest bound, or that many supports at once."""
-        node = heapq.heappop(self.heap)
-        self.nodes += 1
-        if -node.negative <= self.best:  # so are all others
-            self.heap.clear()
-        elif node.start >= 0:
-            self._open(node.chosen, node.start)
-        else:
-            assert self.orders is not None
-            supports = [node]
-            while self.heap and self.heap[0].start < 0 and len(supports) < n_jobs:
-                supports.append(heapq.heappop(self.heap))
-            losses = pool.map(self.orders.loss, [support.chosen for support in supports])
-            for support, loss in zip(supports, losses, strict=True):
-                self.best = max(self.best, -support.negative - loss)
+    @property
+    def writing(self) -> float:
+        """About how many seconds it takes to write the proof."""
+        box, conflict = _WRITING
+        return box * self._listed + conflict * self._kept
 
-    def _open(self, chosen: tuple[int, ...], start: int) -> None:
-        """Look at the supports of the chosen items and one more, and at what can follow."""
+    @property
+    def full(self) -> bool:
+        """Whether the proof is as large as it may be."""
+        numbers = self._listed * self.integers.lower.size
+        return self._kept > _MOST_KEPT or numbers > _MOST_NUMBERS
+
+    def bound(self, chosen: Sequence[int], more: Sequence[int] = ()) -> int:
+        """The saturation bound of some items, where others may be asked too."""
+        own = [*range(len(self.forced)), *(len(self.forced) + j for j in (*chosen, *more))]
+        return self.orders.saturated(own) - self.paid(chosen)
+
+    def paid(self, chosen: Sequence[int]) -> int:
+        """What chosen items cost, and what is forced."""
+        return self._base + self._each * len(chosen)
+
+    def box(self, chosen: Sequence[int], more: Sequence[int] = ()) -> IntArray:
+        """Flags of the cards that ask these items, and may ask more.
+
+        What the limits settle is left open, so that the boxes cover all there is: with as many
+        questions as there may be, no other can be asked.
+        """
+        asked = np.full(self.packer.n_questions, int(Asked.EITHER), dtype=np.int64)
+        asked[self.items] = int(Asked.NO)
+        asked[[self.items[j] for j in chosen]] = int(Asked.YES)
+        if len(chosen) == self.most:
+            more = range(chosen[-1] + 1 if chosen else 0, len(self.items))
+        asked[[self.items[j] for j in more]] = int(Asked.EITHER)
+        return asked
+
+    def step(self, pool: ThreadPoolExecutor, n_jobs: int, over: Callable[[], bool]) -> None:
+        """Treat the node with the highest bound, or some supports at once."""
+        top = self.heap[0]
+        if -top.negative <= self.best:  # so are all others
+            self.heap.clear()
+            return
+        kind = _kind(top)
+        some: list[_Open] = []
+        while self.heap and len(some) < _AT_ONCE[kind] * n_jobs and _kind(self.heap[0]) == kind:
+            some.append(heapq.heappop(self.heap))
+        self.nodes += len(some)
+        parts = [some[j::n_jobs] for j in range(n_jobs)]
+        if kind == 0:
+            for part, looks in zip(
+                parts, pool.map(lambda part: self._look(part, over), parts), strict=True
+            ):
+                for one, found in zip(part, looks, strict=True):
+                    if found is None:
+                        self._push(one.chosen, -one.negative, one.level)
+                        continue
+                    self._listed += len(found)
+                    for chosen, bound, level in found:
+                        self._push(chosen, bound, level)
+                    self.expanded.add(one.chosen)
+            return
+        for part, sharper in zip(
+            parts, pool.map(lambda part: self._sharpen(part, over), parts), strict=True
+        ):
+            for one, (value, conflicts) in zip(part, sharper, strict=True):
+                self._keep(one, value, conflicts, over)
+
+    def _keep(
+        self, one: _Open, value: int, conflicts: PairConflicts, over: Callable[[], bool]
+    ) -> None:
+        """Note what has become of a support."""
+        before = self.sharp.get(one.chosen)
+        if before is None or value <= before[0]:
+            self._kept += conflicts.amount.size - (before[1].amount.size if before else 0)
+            self.sharp[one.chosen] = value, conflicts
+        value = min(value, -one.negative)
+        if one.level + 1 == _LAST and not over():
+            self.best = max(self.best, value)
+        else:
+            self._push(one.chosen, value, one.level + 1)
+
+    def _sharpen(
+        self, supports: list[_Open], over: Callable[[], bool]
+    ) -> list[tuple[int, PairConflicts]]:
+        """Bound supports by the next of the steps 4, and say why."""
+        found = []
+        for one in supports:
+            saturated = self.bound(one.chosen) if one.level > 0 else -one.negative
+            if one.level < len(_ORDERS):
+                lost = self.ordered(one.chosen, one.level)
+                kept = lost.enough(saturated - max(self.best, self._aim))
+                found.append((saturated - lost.loss, kept))
+                continue
+            weight, steps = _PROGRAMS[one.level - len(_ORDERS)]
+            asked = self.box(one.chosen)
+            box = self.packer.tighten(self.integers.lower, self.integers.upper, asked)
+            if box is None:  # no card asks just these
+                found.append((NOTHING, no_conflicts()))
+            else:
+                found.append(sharpened(self.packer, box, weight, steps, self.best, over))
+        return found
+
+    def ordered(self, chosen: tuple[int, ...], level: int) -> PairConflicts:
+        """What cards on a support lose by the orders of cells."""
+        own = [*range(len(self.forced)), *(len(self.forced) + j for j in chosen)]
+        return self.orders.conflicts(own, _ORDERS[level])
+
+    def _look(self, nodes: list[_Open], over: Callable[[], bool]) -> list[_Parts | None]:
+        """What nodes consist of; None where there is no time to see."""
+        return [
+            self._parts(node.chosen, node.chosen[-1] + 1 if node.chosen else 0, over)
+            for node in nodes
+        ]
+
+    def _parts(
+        self, chosen: tuple[int, ...], start: int, over: Callable[[], bool]
+    ) -> _Parts | None:
+        """The supports of the chosen items, alone or with one more, and what can follow."""
         cell, count = self.cell, self.count
         for j in chosen:
             cell, count = _join(cell, count, self.codes[j])
         cell, codes, sums = _merge(cell, self.codes[start:], self.sums)
-        prices = self._prices(chosen)[start:]
-        paid = self._paid(chosen)
+        found: _Parts = [(chosen, self._gain(cell, sums) - self.paid(chosen), 0)]
+        one = self._each
         if self.most - len(chosen) <= 2:
             two = self.most - len(chosen) == 2
-            gains = _last_two(cell, codes, sums, self.shape, self.divisor, two, _MOST_CELLS)
-            values = gains - paid - self._prices_of_two(prices, self.question[start:])
-            for a, b in np.argwhere((gains >= 0) & (values > self.best)).tolist():
-                self._settle((*chosen, *sorted({start + a, start + b})), int(values[a, b]))
-            return
-        last = codes.shape[0] - 1
+            n_items = codes.shape[0]
+            step = max(1, _PRODUCTS // (cell.size * (n_items if two else 1)))
+            for begin in range(0, n_items, step):
+                if over():
+                    return None
+                end = min(n_items, begin + step)
+                ends = begin, end, two, _MOST_CELLS
+                gains = _last_two(cell, codes, sums, self.shape, self.divisor, *ends)
+                paid = self.paid(chosen) + 2 * one - one * np.eye(end - begin, n_items, begin)
+                values = gains - paid.astype(np.int64)
+                for a, b in np.argwhere((gains >= 0) & (values > self.best)).tolist():
+                    more = sorted({start + begin + a, start + b})
+                    found.append(((*chosen, *more), int(values[a, b]), 0))
+            return found
         below, below_count = cell, count
-        for j in range(last, -1, -1):
-            own = _join(cell, count, codes[j])[0]
-            now = paid + int(prices[j])
-            self._settle((*chosen, start + j), self._gain(own, sums) - now)
+        for j in range(codes.shape[0] - 1, -1, -1):
             below, below_count = _join(below, below_count, codes[j])
-            if j < last:
-                more = *chosen, start + j
-                least = int(self._prices(more)[start + j + 1 :].min())
-                self._push(more, start + j + 1, self._gain(below, sums) - now - least)
+            last = start + j + 1 == len(self.items)  # then it is a support
+            more_chosen = *chosen, start + j
+            bound = self._gain(below, sums) - self.paid(more_chosen)
+            found.append((more_chosen, bound, 0 if last else -1))
+        return found
 
-    def _settle(self, chosen: tuple[int, ...], value: int) -> None:
-        """Take a support's saturation bound, or keep it to be sharpened."""
-        if self.orders is None:
-            self.best = max(self.best, value)
-        else:
-            self._push(chosen, -1, value)
-
-    def _push(self, chosen: tuple[int, ...], start: int, bound: int) -> None:
+    def _push(self, chosen: tuple[int, ...], bound: int, level: int) -> None:
         if bound > self.best:
             self._tick += 1
-            heapq.heappush(self.heap, _Open(-bound, self._tick, chosen, start))
-
-    def _prices(self, chosen: Sequence[int]) -> IntArray:
-        """What each item costs on top of chosen ones."""
-        asked = [*self.asked, *self.question[list(chosen)].tolist()]
-        extra = np.where(np.isin(self.question, asked), 0, self.integers.question_price)
-        prices: IntArray = self.integers.price + extra
-        return prices
-
-    def _prices_of_two(self, prices: IntArray, question: IntArray) -> IntArray:
-        """What each pair of items costs; on the diagonal, one item."""
-        same = (question[:, None] == question) & (prices > self.integers.price)
-        pairs: IntArray = prices[:, None] + prices - same * self.integers.question_price
-        np.fill_diagonal(pairs, prices)
-        return pairs
-
-    def _paid(self, chosen: Sequence[int]) -> int:
-        """What chosen items cost, and what is needed."""
-        new = {*self.question[list(chosen)].tolist()} - self.asked
-        return (
-            self.base + self.integers.price * len(chosen) + self.integers.question_price * len(new)
-        )
+            heapq.heappush(self.heap, _Open(-bound, self._tick, chosen, level))
 
     def _gain(self, cell: IntArray, sums: IntArray | None = None) -> int:
         """Σ over cells and thresholds of what the best call adds."""
@@ -229,30 +351,72 @@ class _Enumeration:
         return int(np.maximum(totals @ self.shape.T, 0).sum()) // self.divisor
 
 
-def _items(integers: IntegerProblem, by_question: bool) -> tuple[list[IntArray], list[IntArray]]:
-    """The columns of what has to be in each support, and of what may be chosen.
+class _Writer:
+    """The boxes of a run, which show that no card is worth more than ``most``."""
 
-    A column that makes the same cells as another one, at the same price, is left out.  A question
-    is not, as its bounds may leave other orders of these cells.
-    """
-    usable = np.flatnonzero((integers.lower != 0) | (integers.upper != 0))
-    needed = (integers.lower > 0) | (integers.upper < 0)
-    label = integers.questions if by_question else np.arange(integers.lower.size)
-    groups = [usable[label[usable] == item] for item in np.unique(label[usable])]
-    forced = [own for own in groups if needed[own].any()]
-    kept: list[IntArray] = []
-    seen: set[tuple[int, bytes]] = set()
-    alike = not by_question and integers.question_price == 0
-    for own in groups:
-        numbers, count = cells(integers.units, own)
-        first = np.full(count, -1, dtype=np.int64)
-        first[numbers[::-1]] = np.arange(numbers.size)[::-1]  # name cells by their first row
-        question = 0 if alike else int(integers.questions[own[0]])
-        shape = question, first[numbers].tobytes()
-        if count > 1 and not needed[own].any() and shape not in seen:
-            kept.append(own)
-            seen.add(shape)
-    return forced, kept
+    def __init__(self, search: _Enumeration, most: int) -> None:
+        self._search, self._most = search, most
+        self._asked: list[IntArray] = []
+        self._values: list[int] = []
+        self._conflicts: list[PairConflicts | None] = []
+        self._supports: list[tuple[int, ...]] = []
+
+    def boxes(self, pool: ThreadPoolExecutor, n_jobs: int) -> Boxes:
+        """All boxes."""
+        search = self._search
+        if search.most > 0:
+            self._node(())
+        else:
+            self._supports.append(())
+        parts = [self._supports[j::n_jobs] for j in range(n_jobs)]
+        for part, found in zip(parts, pool.map(self._each, parts), strict=True):
+            for chosen, (value, conflicts) in zip(part, found, strict=True):
+                self._add(search.box(chosen), value, conflicts)
+        integers = search.integers
+        return as_packed(integers, np.array(self._asked), np.array(self._values), self._conflicts)
+
+    def _add(self, asked: IntArray, value: int, conflicts: PairConflicts | None = None) -> None:
+        self._asked.append(asked)
+        self._values.append(value)
+        self._conflicts.append(conflicts)
+
+    def _node(self, chosen: tuple[int, ...], divided: bool = False) -> None:
+        """One box if that will do, else those of all that follows."""
+        search = self._search
+        n_items, start = len(search.items), chosen[-1] + 1 if chosen else 0
+        following = range(start, n_items)
+        value = search.bound(chosen, following)
+        divided = divided or chosen in search.expanded
+        if value <= self._most or not divided:
+            self._add(search.box(chosen, following), value)
+            return
+        self._supports.append(chosen)
+        last = search.most - len(chosen) <= 2 and chosen in search.expanded
+        for j in following:
+            if len(chosen) + 1 == search.most or j + 1 == n_items:
+                self._supports.append((*chosen, j))
+            else:
+                self._node((*chosen, j), last)
+
+    def _each(self, supports: list[tuple[int, ...]]) -> list[tuple[int, PairConflicts | None]]:
+        return [self._support(chosen) for chosen in supports]
+
+    def _support(self, chosen: tuple[int, ...]) -> tuple[int, PairConflicts | None]:
+        """Value of a support, and conflicts where they are needed."""
+        search = self._search
+        saturated = search.bound(chosen)
+        if saturated <= self._most or chosen not in search.sharp:
+            return saturated, None
+        value, conflicts = search.sharp[chosen]
+        if value == NOTHING:
+            return NOTHING, None
+        conflicts = conflicts.enough(saturated - self._most)
+        for level in range(len(_ORDERS)):
+            if saturated - conflicts.loss > self._most:
+                again = search.ordered(chosen, level).enough(saturated - self._most)
+                if again.loss > conflicts.loss:
+                    conflicts = again
+        return saturated - conflicts.loss, conflicts
 
 
 def _factors(gains: IntArray) -> tuple[IntArray, IntArray, int]:
@@ -339,10 +503,12 @@ def _last_two(
     sums: IntArray,
     shape: IntArray,
     divisor: int,
+    begin: int,
+    end: int,
     two: bool,
     most_cells: int,
 ) -> Any:
-    """Gains of one more item (the diagonal) or, if ``two``, of two; −1 elsewhere."""
+    """Gains of one more item or, if ``two``, of two, from ``begin`` … ``end`` on; −1 elsewhere."""
     n_items, n_rows = codes.shape
     width = cell.max() + 1
     values = np.zeros(n_items, dtype=np.int64)
@@ -354,8 +520,8 @@ def _last_two(
     totals = np.zeros((n_rows, sums.shape[1]), dtype=np.int64)
     second = np.empty(n_rows, dtype=np.int64)
     finer = np.empty(min(n_rows * largest, most_cells), dtype=np.int64)
-    gains = np.full((n_items, n_items), -1, dtype=np.int64)
-    for a in range(n_items):
+    gains = np.full((end - begin, n_items), -1, dtype=np.int64)
+    for a in range(begin, end):
         count = n_rows
         if width * values[a] <= place.size:
             count = _number(cell, width, codes[a], place[: width * values[a]], first)
@@ -376,7 +542,7 @@ def _last_two(
             gain: Any = np.int64(0)
             for c in range(number):
                 gain += _worth(totals[c], shape)
-            gains[a, b] = gain // divisor
+            gains[a - begin, b] = gain // divisor
     return gains
 
 
@@ -398,191 +564,3 @@ def cells(units: IntArray, columns: Sequence[int] | IntArray) -> tuple[IntArray,
         count *= spread
     values, numbers = np.unique(joined, return_inverse=True)
     return numbers, values.size
-
-
-# -- step 4: what cells lose because scores add up -------------------------------------------------
-
-
-#: Most answers to a question for which differences between answers are compared.
-_MOST_ANSWERS = 64
-
-
-class _Orders:
-    """Differences between answers to each question, and what cells lose by them."""
-
-    def __init__(
-        self, integers: IntegerProblem, forced: list[IntArray], items: list[IntArray]
-    ) -> None:
-        self._n_forced = len(forced)
-        self._gains = np.ascontiguousarray(integers.gains.T)
-        found = [cells(integers.units, own) for own in (*forced, *items)]
-        self._codes = np.array([code for code, _ in found], dtype=np.int64)
-        most = max([1, *(count for _, count in found)])
-        self._few = most <= _MOST_ANSWERS
-        #: (2, items, answers, answers): what the second is worth beyond the first: least, most
-        self._spans = np.zeros((2, len(found), *((most, most) if self._few else (0, 0))), np.int64)
-        for j, own in enumerate((*forced, *items)):
-            if self._few:
-                code, count = found[j]
-                units = integers.units[np.unique(code, return_index=True)[1]][:, own]
-                d = units[None] - units[:, None]
-                ends = d * integers.lower[own], d * integers.upper[own]
-                self._spans[0, j, :count, :count] = np.minimum(*ends).sum(axis=2)
-                self._spans[1, j, :count, :count] = np.maximum(*ends).sum(axis=2)
-
-    def loss(self, chosen: tuple[int, ...]) -> int:
-        """What every card on these items (and forced ones) loses against the saturation bound."""
-        if not self._few:
-            return 0
-        own = [*range(self._n_forced), *(self._n_forced + j for j in chosen)]
-        if not own:
-            return 0
-        codes = np.ascontiguousarray(self._codes[own])
-        cell, count = cells(codes.T, range(len(own)))
-        return int(_lost(cell, count, codes, self._gains, self._spans[:, own], _MOST_PAIRS))
-
-
-@jit
-def _lost(
-    cell: IntArray, count: int, codes: IntArray, gains: IntArray, spans: IntArray, most_pairs: int
-) -> Any:
-    """Σ over differences of answers to one or two items of the least that cards lose by them."""
-    n_items, n_answers = codes.shape[0], spans.shape[2]
-    # 1. What each cell can gain and lose.
-    plus = np.zeros((count, gains.shape[1]), dtype=np.int64)
-    minus = np.zeros((count, gains.shape[1]), dtype=np.int64)
-    at = np.zeros((count, n_items), dtype=np.int64)
-    for row in range(cell.size):
-        for i in range(gains.shape[1]):
-            plus[cell[row], i] += gains[row, i]
-        for j in range(n_items):
-            at[cell[row], j] = codes[j, row]
-    for c in range(count):
-        for i in range(gains.shape[1]):
-            minus[c, i] = max(0, -plus[c, i])
-            plus[c, i] = max(0, plus[c, i])
-    # 2. Pairs of cells with other answers to one or two items; two bits of their sets differ for
-    # each.  They are numbered by these answers, and sorted with those to one item first.
-    sets = np.zeros((count, n_items * n_answers // WORD + 1), dtype=np.uint64)
-    for c in range(count):
-        for j in range(n_items):
-            bit = j * n_answers + at[c, j]
-            sets[c, bit // WORD] |= ONE << np.uint64(bit % WORD)
-    near = 0
-    for u in range(count):
-        for w in range(u + 1, count):
-            near += 1 if _distance(sets, u, w) <= 4 else 0
-    most_pairs = min(near, most_pairs)
-    pair = np.empty((2, most_pairs), dtype=np.int64)
-    number = np.zeros((2, most_pairs), dtype=np.int64)
-    size = 0
-    for u in range(count):
-        for w in range(u + 1, count):
-            if _distance(sets, u, w) <= 4 and size < most_pairs:
-                pair[0, size], pair[1, size] = u, w
-                for j in range(n_items):
-                    if at[u, j] != at[w, j]:  # u is lower at the first, as cells are in order
-                        number[1, size] = number[0, size]
-                        number[0, size] = (j * n_answers + at[u, j]) * n_answers + at[w, j] + 1
-                size += 1
-    order = np.arange(size)
-    side = n_items * n_answers * n_answers + 1
-    for digit in range(2):
-        order = _sorted(order, number[digit], side)
-    # 3. What each difference loses.
-    lost = np.int64(0)
-    begin = 0
-    while begin < size:
-        end = begin
-        while (
-            end < size
-            and number[0, order[end]] == number[0, order[begin]]
-            and number[1, order[end]] == number[1, order[begin]]
-        ):
-            end += 1
-        u, w = pair[0, order[begin]], pair[1, order[begin]]
-        least, most = np.int64(0), np.int64(0)
-        for j in range(n_items):
-            if at[u, j] != at[w, j]:
-                least += spans[0, j, at[u, j], at[w, j]]
-                most += spans[1, j, at[u, j], at[w, j]]
-        own = order[begin:end]
-        if least >= 0:
-            lost += _take_all(pair[0], pair[1], own, plus, minus)
-        if most <= 0:
-            lost += _take_all(pair[1], pair[0], own, plus, minus)
-        if least < 0 and most > 0:
-            lost += _take_both(pair, own, plus, minus)
-        begin = end
-    return lost
-
-
-@internal
-def _distance(sets: Any, u: int, w: int) -> Any:
-    """How many bits differ."""
-    differ = np.int64(0)
-    for word in range(sets.shape[1]):
-        differ += count_bits(sets[u, word] ^ sets[w, word])
-    return differ
-
-
-@internal
-def _sorted(order: Any, number: Any, side: int) -> Any:
-    """Sort by numbers below ``side``; equals stay as they are."""
-    start = np.zeros(side + 1, dtype=np.int64)
-    for p in order:
-        start[number[p] + 1] += 1
-    for v in range(side):
-        start[v + 1] += start[v]
-    result = np.empty_like(order)
-    for p in order:
-        result[start[number[p]]] = p
-        start[number[p]] += 1
-    return result
-
-
-@internal
-def _take_all(lower: Any, upper: Any, own: Any, plus: Any, minus: Any) -> Any:
-    """Use up gains of lower cells and losses of upper ones; return how much."""
-    total = np.int64(0)
-    for p in own:
-        for i in range(plus.shape[1]):
-            x = min(plus[lower[p], i], minus[upper[p], i])
-            plus[lower[p], i] -= x
-            minus[upper[p], i] -= x
-            total += x
-    return total
-
-
-@internal
-def _take_both(pair: Any, own: Any, plus: Any, minus: Any) -> Any:
-    """Use up as much in the one order of cells as in the other; return how much in each."""
-    m = plus.shape[1]
-    total, up, down, i, h = np.int64(0), 0, 0, 0, 0
-    while True:
-        x = np.int64(0)
-        while up < own.size:
-            lower, upper = plus[pair[0, own[up]]], minus[pair[1, own[up]]]
-            while i < m and (lower[i] == 0 or upper[i] == 0):
-                i += 1
-            if i < m:
-                x = min(lower[i], upper[i])
-                break
-            up, i = up + 1, 0
-        if x == 0:
-            return total
-        while down < own.size:
-            above, below = plus[pair[1, own[down]]], minus[pair[0, own[down]]]
-            while h < m and (above[h] == 0 or below[h] == 0):
-                h += 1
-            if h < m:
-                x = min(x, above[h], below[h])
-                break
-            down, h = down + 1, 0
-        if down == own.size:
-            return total
-        lower[i] -= x
-        upper[i] -= x
-        above[h] -= x
-        below[h] -= x
-        total += x

@@ -23,6 +23,7 @@ logged to be taken back.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,8 @@ from netbenefit.solvers.kernels.jit import ONE, WORD, ZERO, count_bits, internal
 
 #: Ranges of scores up to this are counted in a histogram, wider ones are sorted.
 _BINS = 8192
+#: Real weights of all rows are held in so many bits.
+_RATE_BITS = 60
 
 
 class Counter(NamedTuple):
@@ -46,12 +49,21 @@ class Counter(NamedTuple):
 
 
 def make_counter(problem: Problem, integers: IntegerProblem) -> Counter:
-    """Lay out a problem for counting; limits of rates need whole weights and exact integers."""
+    """Lay out a problem for counting.
+
+    Limits of rates are held in whole numbers; where weights are real, these are rounded so that
+    cut-offs at the border count as allowed.
+    """
     gains, rates = integers.gains.T, np.zeros((0, 3), dtype=np.int64)
     if problem.limits.rates is not None:
         table = problem.patterns
-        gains = np.column_stack([gains, table.events, table.others])
-        rates = _rate_rows(problem)
+        events, others, one = table.events, table.others, Fraction(1)
+        if not table.is_whole:
+            one = Fraction(2) ** (_RATE_BITS - math.frexp(float(table.n_total))[1])
+            events = [math.ceil(Fraction(v) * one) for v in table.events.tolist()]
+            others = [math.floor(Fraction(v) * one) for v in table.others.tolist()]
+        gains = np.column_stack([gains, events, others])
+        rates = _rate_rows(problem, one)
     return Counter(
         units=np.ascontiguousarray(integers.units.T),
         unit=integers.unit,
@@ -61,15 +73,15 @@ def make_counter(problem: Problem, integers: IntegerProblem) -> Counter:
     )
 
 
-def _rate_rows(problem: Problem) -> Array:
-    """One row per threshold: its gains, least events found, most false alarms."""
+def _rate_rows(problem: Problem, one: Fraction) -> Array:
+    """One row per threshold: its gains, least events found, most false alarms, in 1 / ``one``."""
     limits = problem.limits.rates
     assert limits is not None
     rows, at = [], 0
     weights, ps = problem.thresholds.weight_fractions, problem.thresholds.fractions
     for i, (p, weight) in enumerate(zip(ps, weights, strict=True)):
         counts = p > 0 and weight > 0
-        found, alarms = math.ceil(limits.found[i]), math.floor(limits.alarms[i])
+        found, alarms = math.ceil(limits.found[i] * one), math.floor(limits.alarms[i] * one)
         rows.append([at if counts else -1, found, alarms])
         at += int(counts)
     return np.array(rows[1:], dtype=np.int64).reshape(-1, 3)  # at p = 0 all rows are called

@@ -9,11 +9,14 @@ with the highest bound come first, so the proven bound falls all the time.
 from __future__ import annotations
 
 import heapq
+import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,7 +25,8 @@ from netbenefit.common import IntArray
 from netbenefit.problem import Boxes, IntegerProblem, NoCardFound, Problem, Proof, Reason, Status
 from netbenefit.solvers.base import Run, value_of
 from netbenefit.solvers.boxes import tree as _tree
-from netbenefit.solvers.boxes.tree import free_groups
+from netbenefit.solvers.boxes.tree import NOTHING, free_groups
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.jit import WORD
 
 #: Less than any value: what to pass where no vector is known.
@@ -74,6 +78,7 @@ class BoxSearch:
         self._lock = threading.Lock()
         self._closed: list[tuple[Any, Any]] | None = []
         self._n_closed = 0
+        self._counted = _NO_INCUMBENT  # the best value of boxes that did not raise the incumbent
         self._tick = 0
         # Open boxes: a heap of (−bound, number, lower, upper); those for the next target; the
         # bounds of those that threads are working on.
@@ -90,7 +95,7 @@ class BoxSearch:
         """No vector is worth more than this."""
         with self._lock:
             heads = [-heap[0][0] for heap in (self._jobs, self._later) if heap]
-            return max([self._incumbent(), *heads, *self._busy.values()])
+            return max([self._incumbent(), self._counted, *heads, *self._busy.values()])
 
     def _incumbent(self) -> int:
         """The best value known; of two threads that write at once, the lower may stay shared."""
@@ -165,7 +170,7 @@ class BoxSearch:
 
     def _work(self, number: int, stop: threading.Event) -> None:
         """One thread: take boxes and search them, until none is left for any thread."""
-        pace = 64
+        pace = 1
         while not (stop.is_set() or self._must_stop()):
             job = self._take(number)
             if job is None:
@@ -191,11 +196,11 @@ class BoxSearch:
         while tree.state[_tree.DEPTH] != _tree.DONE:
             if stop.is_set() or self._must_stop():
                 break
-            begin = time.perf_counter()
+            begin = now()
             _tree.explore(self._arrays, tree, self._shared, self._target, pace)
-            spent = max(time.perf_counter() - begin, 1e-6)
+            spent = max(now() - begin, 1e-6)
             self._collect(number)
-            pace = max(8, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
+            pace = max(1, min(4 * pace, int(pace * _SLICE / spent), _MOST_PACE))
             if not self._jobs and self._n_jobs > 1:
                 self._give(number, all_levels=False)
         return pace
@@ -243,6 +248,7 @@ class BoxSearch:
             is_open = (out[:, 1] == Reason.FLOW) & (out[:, 0] > incumbent)
             for at in np.flatnonzero(is_open):
                 self._push(self._later, int(out[at, 0]), box[at, 0].copy(), box[at, 1].copy())
+            self._counted = max(self._counted, int(out[~is_open, 0].max(initial=_NO_INCUMBENT)))
             self._close(box[~is_open], out[~is_open])
             tree.state[_tree.OUT] = 0
             if news is not None and self._offer is not None:
@@ -332,17 +338,23 @@ def leave_out_references(
 
 #: Share of the time for a proof that can be rechecked, where there is a faster one.
 _PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
-#: Pairs of patterns that a search can hold, for each of its levels.
-_MOST_PAIRS = 300_000
+#: Pairs of patterns that a search can hold for each of its levels, and for all (at 2 to 8 bytes).
+_MOST_PAIRS, _MOST_ROOM = 300_000, 300_000_000
 
 
-def fits_boxes(problem: Problem, integers: IntegerProblem) -> bool:
-    """Whether the search can hold all pairs of patterns and count vectors: rates need exactness."""
+def fits_boxes(integers: IntegerProblem) -> bool:
+    """Whether the search can hold all pairs of patterns, at each of its levels."""
     above = int((integers.gains > 0).any(axis=0).sum())
     below = int((integers.gains < 0).any(axis=0).sum())
     pairs = above * max(WORD, -(-below // WORD) * WORD)  # as they are held, in words of bits
-    exact = problem.limits.rates is None or (problem.patterns.is_whole and integers.exact)
-    return pairs <= _MOST_PAIRS and exact
+    room = _tree.most_levels(integers.lower, integers.upper) * (pairs + 8 * integers.lower.size)
+    return pairs <= _MOST_PAIRS and room <= _MOST_ROOM
+
+
+def _is_lenient(problem: Problem, integers: IntegerProblem) -> bool:
+    """Whether rounding may allow cards that break rates, or hide what their rates cost them."""
+    whole = problem.patterns.is_whole and integers.exact
+    return problem.limits.rates is not None and not whole
 
 
 def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
@@ -392,12 +404,21 @@ def _search(
         if card is not None and run.problem.feasible(card):
             run.report(0, value_of(run.problem, card), card)
 
+    lenient = _is_lenient(problem, integers)
     search = BoxSearch(
-        problem, integers, incumbent, must_stop=lambda: run.must_stop, offer=offer, n_jobs=n_jobs
+        problem,
+        integers,
+        incumbent,
+        must_stop=lambda: run.must_stop,
+        offer=offer,
+        n_jobs=n_jobs,
+        every_vector=lenient,
     )
 
     def claim(boxes: Boxes | None = None) -> Proof:
         proof = search.proof(boxes)
+        if lenient and boxes is not None:
+            proof = replace(proof, bound=_highest(integers, boxes, incumbent))
         if integers.exact or run.best is None:
             return proof
         # Rounded values: the incumbent's was rounded down, to leave no better card out.
@@ -412,6 +433,51 @@ def _search(
         run.stop.set()
         _, boxes = search.run()
     run.evaluations += search.vectors
+    if lenient and boxes is not None:
+        boxes, complete = _in_fractions(run, integers, boxes, incumbent)
+        status = status if complete or status == "interrupted" else "time_limit"
     if run.best is not None:
         run.finish_proof(claim(boxes if problem is run.problem else None))
     return status
+
+
+# -- boxes that whole numbers do not decide --------------------------------------------------------
+
+
+def _highest(integers: IntegerProblem, boxes: Boxes, incumbent: int) -> Fraction:
+    """The bound that boxes give."""
+    return integers.to_objective(max(incumbent, int(boxes.values.max(initial=incumbent))))
+
+
+def _in_fractions(
+    run: Run, integers: IntegerProblem, boxes: Boxes, incumbent: int
+) -> tuple[Boxes, bool]:
+    """Count the vectors of boxes that seem better than the incumbent anew, in fractions.
+
+    Their values become those of true cards, with all that rounding can add; also tells whether
+    there was time for all.
+    """
+    values, complete = boxes.values.copy(), True
+    most = max(0, int(integers.rounding * integers.total) - 1)
+    open_ones = (boxes.reasons == Reason.COUNTED) & (values > incumbent)
+    for at in np.flatnonzero(open_ones)[np.argsort(-values[open_ones], kind="stable")].tolist():
+        best = NOTHING
+        for points in vectors_of(boxes.lower[at], boxes.upper[at]):
+            if run.must_stop:
+                complete = False
+                break
+            if run.problem.feasible(points):
+                objective = run.problem.evaluate(points).objective
+                value = math.ceil(objective * integers.total - integers.constant)
+                best = max(best, value + most)
+                run.report(1, value_of(run.problem, points), points)
+        else:
+            values[at] = min(int(values[at]), best)
+    return replace(boxes, values=values), complete
+
+
+def vectors_of(lower: IntArray, upper: IntArray) -> Iterator[IntArray]:
+    """All vectors of a box."""
+    ranges = [range(a, b + 1) for a, b in zip(lower.tolist(), upper.tolist(), strict=True)]
+    for points in product(*ranges):
+        yield np.array(points, dtype=np.int64)

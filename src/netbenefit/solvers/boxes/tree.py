@@ -126,11 +126,15 @@ def free_groups(problem: Problem) -> Array:
     return np.array(fitting, dtype=np.int64) if fitting else none
 
 
+def most_levels(lower: Array, upper: Array) -> int:
+    """How deep a search can get: each split halves an interval, or cuts it at 0."""
+    return sum(int(width).bit_length() + 1 for width in upper - lower + 1) + 2
+
+
 def make_tree(arrays: TreeArrays, answers: int = 4096) -> Tree:
     """Allocate a search."""
     n_columns = arrays.box.shape[1]
-    widths = arrays.box[1] - arrays.box[0] + 1
-    depth = int(sum(int(w).bit_length() + 1 for w in widths)) + 2
+    depth = most_levels(arrays.box[0], arrays.box[1])
     n_above, padded = arrays.field.blank.shape
     return Tree(
         slack=np.empty((depth, n_above, padded), dtype=arrays.field.blank.dtype),

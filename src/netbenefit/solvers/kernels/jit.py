@@ -13,8 +13,10 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils, event
 from numba.extending import intrinsic, overload
+
+from netbenefit.solvers.clock import compiling
 
 #: Bits in a word; sets are bits of such words, inside compiled code.
 WORD = 64
@@ -42,6 +44,30 @@ def _count_bits(typing_context: Any, word: Any) -> Any:
 # numba passes the typing context by itself, which its annotations leave out.
 lowest_bit: Any = intrinsic(_lowest_bit)
 count_bits: Any = intrinsic(_count_bits)
+
+
+class _Calls(event.Listener):
+    """Reports to the clock when the compiler begins and ends."""
+
+    def on_start(self, event: Any) -> None:
+        compiling.begin()
+
+    def on_end(self, event: Any) -> None:
+        compiling.end()
+
+
+class _Misses(event.Listener):
+    """Reports what was not found on disk."""
+
+    def on_start(self, event: Any) -> None:
+        compiling.announce()
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compiler_lock", _Calls())
+event.register("numba:compile", _Misses())
 
 
 F = TypeVar("F", bound=Callable[..., object])
