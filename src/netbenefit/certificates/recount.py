@@ -390,6 +390,11 @@ class RecountedProblem:
             rows.append(row)
             exact = exact and whole
         largest = sum(abs(g) for row in rows for g in row)
+        if self.statement.limits.rates is not None and largest >= _ROOM:
+            # Rates may force calls that lose more than there is room for: less of it is counted.
+            cut, exact = _ROOM // (4 * sum(map(len, rows))), False
+            rows = [[max(gain, -cut) for gain in row] for row in rows]
+            largest = sum(abs(g) for row in rows for g in row)
         if largest + (rule + question) * len(self.statement.names) >= _ROOM:
             raise InputError("the values of boxes could exceed 64-bit integers.")
         return IntegerRecount(
