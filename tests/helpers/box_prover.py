@@ -63,8 +63,7 @@ def flow_bound(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -
     slack = np.empty_like(field.blank)
     bits = np.zeros((field.blank.shape[0], field.has_room.shape[1]), dtype=np.uint64)
     _from_scratch(field, flow, lo, hi, slack, bits)
-    forced = int(((lo > 0) | (hi < 0)).sum())
-    return int(integers.ceiling - flow.state[TOTAL] - integers.price * forced)
+    return int(integers.ceiling - flow.state[TOTAL] - integers.paid((lo > 0) | (hi < 0)))
 
 
 @numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxTotalPoints, MinTPR
-from netbenefit.problem.problem import IntegerProblem, Problem
+from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem
 from netbenefit.solvers import clock
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import LiveLine, Run
@@ -62,10 +63,8 @@ def test_no_phase_forgets_the_clock(
 ) -> None:
     problem = random_problem(*shape, constraints=constraints)
     begin = now()
-    try:
+    with suppress(NoCardFound):  # in so short a time, there may be no card within the rates
         solve(problem)
-    except Exception as error:  # in so short a time, there may be no card within the rates
-        assert "no card was found" in str(error) or not constraints
     assert now() - begin <= 1.1 * LIMIT + 1.0
 
 
@@ -113,20 +112,19 @@ def test_calls_of_the_compiler_within_others_count_once(monkeypatch: pytest.Monk
 
 
 def test_the_line_on_a_terminal_says_what_takes_so_long() -> None:
-    class Drawn:
-        texts: list[str] = []
+    texts: list[str] = []
 
+    class Drawn:
         def update(self, text: str) -> None:
-            self.texts.append(text)
+            texts.append(text)
 
     line = LiveLine()
     with line:
         line._live = Drawn()
-        watch = compiling
-        watch.begin()
-        watch.announce()
-        watch.announce()
-        watch.end()
+        compiling.begin()
+        compiling.announce()
+        compiling.announce()
+        compiling.end()
         line._live = None
-    assert Drawn.texts == [clock.ANNOUNCEMENT]
+    assert texts == [clock.ANNOUNCEMENT]
     assert line._say not in compiling.listeners
