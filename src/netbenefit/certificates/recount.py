@@ -386,7 +386,7 @@ class RecountedProblem:
             kept.append(i)
             row = [a * u - b * v for u, v in zip(events, others, strict=True)]
             if self.statement.limits.rates is None:  # a call that loses all gains never pays
-                most = sum(gain for gain in row if gain > 0)
+                most = sum((gain for gain in row if gain > 0), Fraction(0))
                 row = [max(gain, -most) for gain in row]
             exact = exact and all(gain.denominator == 1 for gain in row)
             rows.append([math.ceil(gain) for gain in row])

@@ -38,8 +38,9 @@ def slow_flow_bound(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarr
             graph[a, b] = room
         flow = maximum_flow(csr_array(graph), source, sink).flow_value
         total += sum(gains[u] for u in plus) - unit * int(flow)
-    forced = sum(a > 0 or b < 0 for a, b in zip(lo, hi, strict=True))
-    return total - integers.price * forced
+    forced = [k for k, (a, b) in enumerate(zip(lo, hi, strict=True)) if a > 0 or b < 0]
+    asked = {int(integers.questions[k]) for k in forced}
+    return total - integers.price * len(forced) - integers.question_price * len(asked)
 
 
 def boxes(draw: st.DrawFn, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
