@@ -31,7 +31,7 @@ test: lint types ## Lint, types, tests, examples of docstrings, README and docs;
 	@if [ -d "$(DATA)" ]; then $(BIN)/netbenefit reproduce --budget quick --out "$$(mktemp -d)/quick"; \
 		else echo "no data in $(DATA): the experiments were not tried"; fi
 
-test-full: $(DEV) ## 5,000 small problems against all vectors, 12,000 cases of theory, not 100 and 1,000
+test-full: $(DEV) ## 10,000 small problems against all vectors, 12,000 cases of theory, not 240 and 1,000
 	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests/properties/test_beyond_doubt.py \
 		tests/solvers/boxes/test_branch_and_bound.py tests/theory/test_discrimination.py \
 		tests/theory/test_levels.py tests/theory/test_capacity.py tests/tables tests/estimators/test_from_table.py tests/common/test_cluster.py

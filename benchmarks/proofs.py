@@ -230,7 +230,7 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*")
     parser.add_argument("--c0", choices=["paper", "0", "default"])
     parser.add_argument("--write", action="store_true")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     seconds, chosen = arguments.seconds, arguments.names or None
     if arguments.c0 == "default":
         limits = LIMITS if seconds is None else (seconds,)

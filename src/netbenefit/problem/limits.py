@@ -461,14 +461,19 @@ class LimitsBuilder:
     def _rates(self) -> RateLimits | None:
         if not self._floors and not self._ceilings:
             return None
-        events = sum((Fraction(v) for v in self.table.events.tolist()), Fraction(0))
-        others = sum((Fraction(v) for v in self.table.others.tolist()), Fraction(0))
+        events, others = _exact_sum(self.table.events), _exact_sum(self.table.others)
         n = len(self.thresholds)
         found = [self._floors.get(i, Fraction(0)) * events for i in range(n)]
         alarms = [self._ceilings.get(i, Fraction(1)) * others for i in range(n)]
         if max(found) == 0 and min(alarms) == others:
             return None  # nothing is limited
         return RateLimits.passed_on(found, alarms)
+
+
+def _exact_sum(masses: NDArray[Any]) -> Fraction:
+    if masses.dtype.kind == "i":
+        return Fraction(int(masses.sum()))
+    return sum((Fraction(v) for v in masses.tolist()), Fraction(0))
 
 
 def _matrix(rows: Sequence[tuple[dict[int, int], int]], n_columns: int) -> IntArray:

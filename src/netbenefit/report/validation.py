@@ -16,6 +16,7 @@ from netbenefit.cards import Scorecard, contents, percent, price_text
 from netbenefit.certificates import Certificate, Verdict
 from netbenefit.common import asset, format_number, relative_gap
 from netbenefit.metrics import Measures, compare, decision_curve, measure
+from netbenefit.problem import NEGLIGIBLE
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.html import (
     curve_table,
@@ -211,7 +212,7 @@ def _excess(objective: float, bound: float, rounding: float = 0.0) -> str:
     """Return what no card has; numbers are rounded up, so that it stays true."""
     if bound <= objective:  # below it is one that rounding has moved
         return "a higher objective"
-    if bound <= objective + rounding:
+    if bound <= objective + rounding and rounding <= NEGLIGIBLE:
         return "a higher objective, up to negligible rounding"
     gap = relative_gap(objective, bound)
     if gap is None or math.isinf(gap):

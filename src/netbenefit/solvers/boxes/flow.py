@@ -60,8 +60,8 @@ def make_counter(problem: Problem, integers: IntegerProblem) -> Counter:
         events, others, one = table.events, table.others, Fraction(1)
         if not table.is_whole:
             one = Fraction(2) ** (_RATE_BITS - math.frexp(float(table.n_total))[1])
-            events = [math.ceil(Fraction(v) * one) for v in table.events.tolist()]
-            others = [math.floor(Fraction(v) * one) for v in table.others.tolist()]
+            events = np.array([math.ceil(Fraction(v) * one) for v in table.events.tolist()])
+            others = np.array([math.floor(Fraction(v) * one) for v in table.others.tolist()])
         gains = np.column_stack([gains, events, others])
         rates = _rate_rows(problem, one)
     return Counter(

@@ -66,8 +66,9 @@ class _Misses(event.Listener):
         pass
 
 
-event.register("numba:compiler_lock", _Calls())
-event.register("numba:compile", _Misses())
+_register: Any = event.register  # numba has no types
+_register("numba:compiler_lock", _Calls())
+_register("numba:compile", _Misses())
 
 
 F = TypeVar("F", bound=Callable[..., object])
