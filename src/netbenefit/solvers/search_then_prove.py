@@ -31,6 +31,8 @@ logger = logging.getLogger(__name__)
 _FEW_COLUMNS = 16
 #: With at most this many features, all supports can be enumerated.
 _FEW_FEATURES = 5
+#: Where a card lacks less than so many rules cost, conflicts show that they are needed.
+_FEW_RULES = 12
 #: Two-valued data with at least this many patterns have many pairs that share a direction.
 _MANY_PATTERNS = 1000
 
@@ -48,7 +50,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     1. Few columns and patterns: branch and bound, which can come to an end; where it does not,
        packed conflicts get the last part of the time.
     2. Fewer questions allowed than there are, or few features: enumerate supports first.
-    3. Many two-valued patterns: direction signs.
+    3. Many two-valued patterns: direction signs, unless a few rules cost what the card lacks.
     4. Otherwise packed conflicts.
     """
     free = int((problem.upper > problem.lower).sum())
@@ -60,7 +62,9 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     elif problem.max_features <= min(_FEW_FEATURES, free - 1):
         steps.append(BoundStep("supports", 0.2))
     two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
-    if two_valued and integers.units.shape[0] >= _MANY_PATTERNS:
+    lacking = integers.ceiling - incumbent
+    separable = lacking <= _FEW_RULES * (integers.price + integers.question_price)
+    if two_valued and integers.units.shape[0] >= _MANY_PATTERNS and not separable:
         return [*steps, BoundStep("direction signs", 1.0)]
     return [*steps, BoundStep("packing", 1.0)]
 
