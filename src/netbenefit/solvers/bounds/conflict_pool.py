@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import highspy
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from netbenefit.common import FloatArray, IntArray
@@ -329,7 +328,7 @@ class Pricing:
         w_lost, w_signs = np.ones(2 * n), np.ones(2 * p)
         found: list[int] = []
         for _ in range(passes):
-            self.solver.setOptionValue("time_limit", self.solver.getRunTime() + 1.0)
+            self.solver.setOptionValue("time_limit", self.solver.getRunTime() + 0.3)
             costs = np.concatenate([lost * w_lost, signs * w_signs])
             x = solve_again(self.solver, costs, self._upper)
             if x is None:

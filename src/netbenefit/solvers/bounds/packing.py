@@ -107,6 +107,7 @@ class PackingBound:
     boxes: Boxes  #: they cover all points; the highest value is ``value``
     nodes: int  #: boxes worked on
     conflicts: int  #: combinations found
+    interrupted: bool = False  #: by Ctrl-C
 
 
 def packing_bound(
@@ -133,8 +134,12 @@ def packing_bound(
 
     packer = Packer(integers, rules)
     tree = _Tree(packer, incumbent, on_bound, over, effort or Effort(), most_nodes)
-    tree.run(n_jobs)
-    return tree.result()
+    interrupted = False
+    try:
+        tree.run(n_jobs)
+    except KeyboardInterrupt:
+        interrupted = True
+    return replace(tree.result(), interrupted=interrupted)
 
 
 class _Tree:
@@ -395,11 +400,12 @@ class _Tree:
         numbers = {
             number
             for i in thresholds
+            if not self._over()
             for number in pairs(self.pool, room, point, i, 0.05, effort.pairs, random)
         }
         if len(numbers) < effort.few:
             for i in thresholds:
-                extra = 0.02 * random.random(point.lost.shape[1])
+                extra: FloatArray = 0.02 * random.random(point.lost.shape[1])
                 pricing.choose(room, point, i, random)
                 for t in range(effort.searches):
                     if self._over():
