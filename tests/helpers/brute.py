@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 
 from netbenefit.problem.problem import IntegerProblem
-from netbenefit.solvers.bounds.farkas import FarkasCut
 
 
 def all_points(integers: IntegerProblem) -> np.ndarray:
@@ -97,34 +96,3 @@ def random_problem(
         total=Fraction(int(mass.sum())),
         exact=True,
     )
-
-
-def cut_loss(integers: IntegerProblem, cut: FarkasCut) -> int:
-    """The least that a card loses if its signs avoid the elements of a cut, by enumeration."""
-    left_gain = [[max(int(g), 0) for g in row] for row in integers.gains]
-    left_loss = [[max(-int(g), 0) for g in row] for row in integers.gains]
-    elements = set(cut.elements)
-    total = 0
-    for rows_u, times_u, rows_w, times_w in cut.combinations:
-        if sum(times_u) != sum(times_w) or min(times_u + times_w) < 0:
-            raise ValueError("multipliers of both sides must not be negative and add up alike")
-        terms = [
-            [t * v for v in integers.units[u].tolist()]
-            for u, t in zip(rows_u, times_u, strict=True)
-        ]
-        terms += [
-            [-t * v for v in integers.units[w].tolist()]
-            for w, t in zip(rows_w, times_w, strict=True)
-        ]
-        for k, d in enumerate(map(sum, zip(*terms, strict=True))):
-            helps = (d > 0 and integers.upper[k] > 0) or (d < 0 and integers.lower[k] < 0)
-            if helps and (k, 1 if d > 0 else -1) not in elements:
-                raise ValueError(f"column {k} can keep a combination in order")
-        for gain, loss in zip(left_gain, left_loss, strict=True):
-            y = min([gain[u] for u in rows_u] + [loss[w] for w in rows_w])
-            total += y
-            for u in set(rows_u):
-                gain[u] -= y
-            for w in set(rows_w):
-                loss[w] -= y
-    return total

@@ -20,9 +20,9 @@ from netbenefit.certificates.certificate import make_certificate
 from netbenefit.certificates.judge import verify
 from netbenefit.estimators.training import assemble_card
 from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem
-from netbenefit.solvers.bounds.covering import covering_bound
 from netbenefit.solvers.bounds.directions import direction_bound
-from netbenefit.solvers.bounds.farkas import farkas_bound
+from netbenefit.solvers.bounds.packed import Rules
+from netbenefit.solvers.bounds.packing import packing_bound
 from netbenefit.solvers.bounds.supports import support_bound
 from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.solvers.search_then_prove import SearchThenProve
@@ -42,17 +42,13 @@ SOLVER = SearchThenProve(time_limit=None)
 def bounds_of(integers: IntegerProblem, problem: Problem) -> dict[str, int]:
     """Every bound of the whole box, by name."""
     lower, upper = integers.lower, integers.upper
-    rows = {"support": problem.limits.support, "support_limit": problem.limits.support_limit}
+    rules = Rules.of(problem)
     return {
         "flow": flow_bound(integers, lower, upper),
-        "supports": support_bound(integers, problem.max_features).value,
-        "questions": support_bound(
-            integers, problem.lower.size + 1, most_questions=problem.limits.asked.most
-        ).value,
-        "directions, no step": direction_bound(integers, iterations=0).value,
-        "directions": direction_bound(integers, iterations=60).value,
-        "Farkas cuts": farkas_bound(integers, **rows).value,
-        "covering": covering_bound(integers, seconds=5.0, most_nodes=3, **rows).value,
+        "supports": support_bound(integers, rules).value,
+        "directions, no step": direction_bound(integers, rules, iterations=0).value,
+        "directions": direction_bound(integers, rules, iterations=60).value,
+        "packing": packing_bound(integers, rules, seconds=5.0, most_nodes=3).value,
     }
 
 

@@ -164,6 +164,13 @@ def first_points(problem: Problem, start: IntArray | None) -> IntArray:
     return points
 
 
+def _lower(proof: Proof, known: Proof | None) -> Proof | None:
+    """The lower bound of those that come with boxes."""
+    if proof.boxes is None or (known is not None and known.bound <= proof.bound):
+        return known
+    return proof
+
+
 class Run:
     """The state of one solve: clock, best points, counters, trace; safe to use from threads.
 
@@ -194,6 +201,7 @@ class Run:
         self.best: IntArray | None = None
         self._trace: list[TraceRow] = []
         self.proof: Proof | None = None
+        self._recountable: Proof | None = None  # the lowest bound so far that comes with boxes
         self._patience = math.inf
         self._progress = (0.0, math.inf)  # when the bound last fell by much, and the gap then
 
@@ -274,6 +282,7 @@ class Run:
         """Keep the final form of a proof, boxes included, unless another bound is lower."""
         with self._lock:
             old = self.proof
+            self._recountable = _lower(proof, self._recountable)
             if (
                 old is None
                 or proof.bound < old.bound
@@ -285,6 +294,7 @@ class Run:
         """Keep a proven bound if it is the lowest so far."""
         with self._lock:
             better = self.proof is None or proof.bound < self.proof.bound
+            self._recountable = _lower(proof, self._recountable)
             if better:
                 self.proof = proof
                 if self._trace:
@@ -294,6 +304,12 @@ class Run:
                     if gap <= 0.9 * self._progress[1]:
                         self._progress = self.seconds, gap
             self._notify(better)
+
+    def keep_recountable(self) -> None:
+        """Give up a bound whose boxes are not at hand for the lowest one that comes with boxes."""
+        with self._lock:
+            if self.proof is not None and self.proof.boxes is None:
+                self.proof = self._recountable
 
     def _note(self, objective: float, size: int, source: str = "") -> None:
         row = TraceRow(self.seconds, objective, size, self.bound, source or self.solver)

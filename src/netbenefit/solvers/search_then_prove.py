@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,16 +12,17 @@ import numpy as np
 
 from netbenefit.common import IntArray
 from netbenefit.problem import (
+    Asked,
     Boxes,
     IntegerProblem,
     NoCardFound,
     Problem,
     Proof,
-    Reason,
     SolverResult,
     Status,
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit
+from netbenefit.solvers.bounds.packed import LeafBox, Packer, Rules, as_boxes
 from netbenefit.solvers.boxes.search import fits_boxes, no_card, prove_boxes
 from netbenefit.solvers.local_search import LocalSearch
 
@@ -28,8 +30,8 @@ logger = logging.getLogger(__name__)
 
 #: With at most this many columns the boxes of points are few enough to be searched to the end.
 _FEW_COLUMNS = 16
-#: With at most this many features, all supports can be enumerated.
-_FEW_FEATURES = 5
+#: So many sets of questions can be enumerated within seconds; or with luck, if most are poor.
+_FEW_SUPPORTS, _MANY_SUPPORTS = 100_000, 5_000_000
 #: Two-valued data with at least this many patterns have many pairs that share a direction.
 _MANY_PATTERNS = 1000
 
@@ -44,32 +46,34 @@ class BoundStep(NamedTuple):
 def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[BoundStep]:
     """Choose the bounds that fit a problem, in the order in which to try them.
 
-    1. Few columns and patterns: branch and bound, whose proof can be checked box by box; where it
-       does not finish, the covering relaxation gets the last part of the time.
-    2. Fewer questions allowed than there are, or few features: enumerate supports first.
-    3. Nearly separable: Farkas cuts.  Many two-valued patterns: direction signs.
-    4. Otherwise the signed covering relaxation; of plain outcomes, after a short branch and bound
-       where it fits.  With blended masses, boxes of many columns give weak bounds.
+    1. Few columns and patterns: branch and bound, which can come to an end; where it does not,
+       packed conflicts get the last part of the time.
+    2. Few sets of questions are allowed: enumerate them; where they are many, for a part of the
+       time.
+    3. Many two-valued patterns: direction signs.
+    4. Otherwise packed conflicts.
     """
-    from netbenefit.solvers.bounds.farkas import nearly_separable
-
     free = int((problem.upper > problem.lower).sum())
-    fits = fits_boxes(problem, integers)
-    if fits and free <= _FEW_COLUMNS:
-        return [BoundStep("branch and bound", 0.7), BoundStep("covering", 1.0)]
+    if fits_boxes(problem, integers) and free <= _FEW_COLUMNS:
+        return [BoundStep("branch and bound", 0.7), BoundStep("packing", 1.0)]
     steps = []
-    if problem.limits.asked.most < min(problem.max_features, len(problem.questions)):
-        steps.append(BoundStep("supports", 0.4))
-    elif problem.max_features <= min(_FEW_FEATURES, free - 1):
+    supports = _supports(problem)
+    if supports is not None and supports <= _FEW_SUPPORTS:
+        return [BoundStep("supports", 1.0)]
+    if supports is not None and supports <= _MANY_SUPPORTS:
         steps.append(BoundStep("supports", 0.2))
-    if nearly_separable(integers, incumbent):
-        return [*steps, BoundStep("Farkas cuts", 1.0)]
     two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
     if two_valued and integers.units.shape[0] >= _MANY_PATTERNS:
         return [*steps, BoundStep("direction signs", 1.0)]
-    if fits and problem.patterns.outcomes is None:
-        steps.append(BoundStep("branch and bound", 0.1))
-    return [*steps, BoundStep("covering", 1.0)]
+    return [*steps, BoundStep("packing", 1.0)]
+
+
+def _supports(problem: Problem) -> int | None:
+    """How many sets of questions a card may ask; None where any may be."""
+    count, most = len(problem.questions), problem.limits.asked.most
+    if not problem.questions.grouped:
+        most = min(most, problem.max_features)
+    return sum(math.comb(count, k) for k in range(most + 1)) if most < count else None
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,8 @@ class SearchThenProve:
         if status != "interrupted":
             status = self._prove(run)
         if run.best is not None:  # whatever has stopped the work, something is proven
-            run.finish_proof(_ceiling(IntegerProblem.of(problem)))
+            run.finish_proof(_ceiling(problem, IntegerProblem.of(problem)))
+            run.keep_recountable()
         if run.best is None:
             raise no_card(problem, proven=status == "finished")
         return run.result(problem.primitive(run.best), status)
@@ -133,7 +138,7 @@ class SearchThenProve:
                 if not fits_boxes(problem, integers):
                     return "time_limit"
                 return prove_boxes(run, integers, n_jobs=self.n_jobs)
-            run.report_proof(_ceiling(integers))
+            run.report_proof(_ceiling(problem, integers))
             for step in plan(problem, integers, incumbent):
                 if run.must_stop or _proven(run):
                     break
@@ -145,6 +150,8 @@ class SearchThenProve:
                 patience = self.patience if self.patience is not None and blended else np.inf
                 with run.within(1.0 if endless else step.share), run.patient(patience):
                     status = self._take(step, run, integers)
+                if status == "interrupted":
+                    run.stop.set()
         except KeyboardInterrupt:
             run.stop.set()
             return "interrupted"
@@ -159,37 +166,33 @@ class SearchThenProve:
         incumbent = _incumbent(run, integers)
         assert incumbent is not None
 
-        def report(value: int, boxes: Boxes | None = None) -> None:
+        def proof(value: int, boxes: Boxes | None = None) -> Proof | None:
             if value < incumbent:  # this cannot happen; if it does, it must not be believed
                 logger.error("%s gave a bound below a card that exists: ignored", step.method)
-                return
+                return None
             bound = integers.to_objective(int(value))
-            if not integers.exact:  # the incumbent's value was rounded down
-                assert run.best is not None
-                bound = max(bound, run.problem.evaluate(run.best).objective)
-            proof = Proof(step.method, bound, boxes=boxes, rounding=integers.rounding)
-            run.report_proof(proof)
-            if boxes is not None:
-                run.finish_proof(proof)
+            return Proof(step.method, bound, boxes=boxes, rounding=integers.rounding)
+
+        def report(value: int) -> None:
+            if (found := proof(value)) is not None:
+                run.report_proof(found)
 
         common = {"incumbent": incumbent, "seconds": run.time_left, "should_stop": run.poll}
         found = _bound(step.method, run.problem, integers, report, self.n_jobs, common)
-        report(found.value, getattr(found, "boxes", None))
-        if getattr(found, "interrupted", False):
-            raise KeyboardInterrupt
-        return "finished"
+        report(found.value)
+        if found.boxes is not None and (last := proof(found.value, found.boxes)) is not None:
+            run.finish_proof(last)
+        return "interrupted" if getattr(found, "interrupted", False) else "finished"
 
 
-def _ceiling(integers: IntegerProblem) -> Proof:
+def _ceiling(problem: Problem, integers: IntegerProblem) -> Proof:
     """The trivial bound: every pattern called right, with one box for all points."""
-    everything = Boxes(
-        integers.lower[None, :],
-        integers.upper[None, :],
-        np.array([integers.ceiling]),
-        np.array([Reason.FLOW], dtype=np.uint8),
-    )
-    bound = integers.to_objective(integers.ceiling)
-    return Proof("ceiling", bound, boxes=everything, rounding=integers.rounding)
+    packer = Packer(integers, Rules.of(problem))
+    asked = np.full(packer.n_questions, Asked.EITHER, dtype=np.int64)
+    value = packer.value(packer.tighten(integers.lower, integers.upper))
+    boxes = as_boxes([LeafBox(integers.lower, integers.upper, asked, value)])
+    bound = integers.to_objective(value)
+    return Proof("ceiling", bound, boxes=boxes, rounding=integers.rounding)
 
 
 def _incumbent(run: Run, integers: IntegerProblem) -> int | None:
@@ -214,22 +217,15 @@ def _bound(
     common: dict[str, Any],
 ) -> Any:
     """What one of the bounds gives within the time left; its module is imported only here."""
-    from netbenefit.solvers.bounds.packed import Rules
-
+    rules = Rules.of(problem)
     if method == "supports":
         from netbenefit.solvers.bounds.supports import support_bound
 
-        return support_bound(integers, Rules.of(problem), on_bound=report, n_jobs=n_jobs, **common)
+        return support_bound(integers, rules, on_bound=report, n_jobs=n_jobs, **common)
     if method == "direction signs":
         from netbenefit.solvers.bounds.directions import direction_bound
 
-        return direction_bound(integers, Rules.of(problem), on_bound=report, **common)
-    limits = problem.limits
-    common |= {"support": limits.support, "support_limit": limits.support_limit}
-    if method == "Farkas cuts":
-        from netbenefit.solvers.bounds.farkas import farkas_bound
+        return direction_bound(integers, rules, on_bound=report, **common)
+    from netbenefit.solvers.bounds.packing import packing_bound
 
-        return farkas_bound(integers, on_bound=report, **common)
-    from netbenefit.solvers.bounds.covering import covering_bound
-
-    return covering_bound(integers, on_bound=report, n_jobs=n_jobs, **common)
+    return packing_bound(integers, rules, on_bound=report, n_jobs=n_jobs, **common)
