@@ -285,11 +285,13 @@ def test_the_sentence_names_what_was_not_rechecked(fitted: Any) -> None:
         "The certificate was checked against these rows and holds, as far as a sample of its boxes "
         "shows: no card within"
     )
-    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-9, 1e-8)
+    near = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-10, 5e-10)
     whole = Verdict(True, (), "")
     assert "a higher objective, up to the rounding of weights (" in certificate_sentence(
         card, near, whole
     )
+    coarse = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-9, 1e-8)
+    assert "an objective more than 0.1% above" in certificate_sentence(card, coarse, whole)
 
 
 def test_the_judge_knows_an_objective_of_zero(fitted: Any) -> None:
