@@ -285,6 +285,8 @@ def test_the_sentence_names_what_was_not_rechecked(fitted: Any) -> None:
     assert "a higher objective, up to negligible rounding (" in certificate_sentence(
         card, near, whole
     )
+    coarse = claimed(fitted[0].certificate_, 0.4, 0.4 + 1e-9, 1e-8)
+    assert "an objective more than 0.1% above" in certificate_sentence(card, coarse, whole)
 
 
 def test_the_judge_knows_an_objective_of_zero(fitted: Any) -> None:

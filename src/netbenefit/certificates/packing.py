@@ -247,7 +247,7 @@ class PackedBound:
         need = need - reach[:, decided].sum(axis=1)
         signs = way == Way.SIGNS
         _charge(sums, D, reach, need, y, signs & resolvable & (need > 0), ~decided)
-        _pool(sums.pools, D, y, ~signs & resolvable)
+        _pool(sums.pools, D * moves, y, ~signs & resolvable)
         kept = ~signs | (need > 0)
         entry = np.repeat(np.arange(y.size), size)
         count = np.zeros(y.size, dtype=np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -185,12 +186,16 @@ class SearchThenProve:
             if (found := proof(value)) is not None:
                 run.report_proof(found)
 
-        common = {"incumbent": incumbent, "seconds": run.time_left, "should_stop": run.poll}
+        begin, left = time.perf_counter(), run.time_left
+        common = {"incumbent": incumbent, "seconds": left, "should_stop": run.poll}
         found = _bound(step.method, run.problem, integers, report, self.n_jobs, common)
         report(found.value)
         if found.boxes is not None and (last := proof(found.value, found.boxes)) is not None:
             run.finish_proof(last)
-        return "interrupted" if getattr(found, "interrupted", False) else "finished"
+        if getattr(found, "interrupted", False):
+            return "interrupted"
+        # Bounds count seconds of their own, which compilation uses up as well.
+        return "time_limit" if time.perf_counter() - begin >= left else "finished"
 
 
 def _ceiling(problem: Problem, integers: IntegerProblem) -> Proof:
