@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,10 +30,10 @@ logger = logging.getLogger(__name__)
 
 #: With at most this many columns the boxes of points are few enough to be searched to the end.
 _FEW_COLUMNS = 16
-#: With at most this many features, all supports can be enumerated.
-_FEW_FEATURES = 5
 #: Where a card lacks less than so many rules cost, conflicts show that they are needed.
 _FEW_RULES = 12
+#: So many sets of questions can be enumerated within seconds; or with luck, if most are poor.
+_FEW_SUPPORTS, _MANY_SUPPORTS = 100_000, 5_000_000
 #: Two-valued data with at least this many patterns have many pairs that share a direction.
 _MANY_PATTERNS = 1000
 
@@ -49,7 +50,8 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
 
     1. Few columns and patterns: branch and bound, which can come to an end; where it does not,
        packed conflicts get the last part of the time.
-    2. Fewer questions allowed than there are, or few features: enumerate supports first.
+    2. Few sets of questions are allowed: enumerate them; where they are many, for a part of the
+       time.
     3. Many two-valued patterns: direction signs, unless a few rules cost what the card lacks.
     4. Otherwise packed conflicts.
     """
@@ -57,16 +59,24 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     if fits_boxes(problem, integers) and free <= _FEW_COLUMNS:
         return [BoundStep("branch and bound", 0.7), BoundStep("packing", 1.0)]
     steps = []
-    if problem.limits.asked.most < min(problem.max_features, len(problem.questions)):
-        steps.append(BoundStep("supports", 0.4))
-    elif problem.max_features <= min(_FEW_FEATURES, free - 1):
-        steps.append(BoundStep("supports", 0.2))
+    supports = _supports(problem)
+    if supports <= _MANY_SUPPORTS:
+        few = supports <= _FEW_SUPPORTS
+        steps.append(BoundStep("supports", 0.8 if few else 0.2))
     two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
     lacking = integers.ceiling - incumbent
     separable = lacking <= _FEW_RULES * (integers.price + integers.question_price)
     if two_valued and integers.units.shape[0] >= _MANY_PATTERNS and not separable:
         return [*steps, BoundStep("direction signs", 1.0)]
     return [*steps, BoundStep("packing", 1.0)]
+
+
+def _supports(problem: Problem) -> int:
+    """How many sets of questions a card may ask."""
+    count, most = len(problem.questions), problem.limits.asked.most
+    if not problem.questions.grouped:
+        most = min(most, problem.max_features)
+    return sum(math.comb(count, k) for k in range(min(most, count) + 1))
 
 
 @dataclass(frozen=True)
@@ -143,6 +153,8 @@ class SearchThenProve:
                 patience = self.patience if self.patience is not None and blended else np.inf
                 with run.within(1.0 if endless else step.share), run.patient(patience):
                     status = self._take(step, run, integers)
+                if status == "interrupted":
+                    run.stop.set()
         except KeyboardInterrupt:
             run.stop.set()
             return "interrupted"

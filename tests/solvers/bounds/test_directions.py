@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
-from netbenefit.problem.problem import IntegerProblem
+from netbenefit.problem import Asked, Boxes, IntegerProblem
 from netbenefit.solvers.bounds import directions as pairs_of
-from netbenefit.solvers.bounds.directions import direction_bound
+from netbenefit.solvers.bounds.directions import direction_bound, sharpened
+from netbenefit.solvers.bounds.packed import Packer, Rules
+from tests.helpers.slow_packed import packed_value
 from tests.helpers.strategies import problems
 
 
@@ -69,6 +71,29 @@ def random_problem(rng: np.random.Generator) -> IntegerProblem:
     )
 
 
+def slow_value(integers: IntegerProblem, boxes: Boxes) -> int:
+    """What the multipliers of the only box give, counted by the slow twin."""
+    packing = boxes.packing
+    assert packing is not None
+    assert len(boxes) == 1
+    pairs = packing.conflicts
+    told = [
+        (
+            int(pairs.threshold[c]),
+            {int(pairs.pattern[2 * c]): 1, int(pairs.pattern[2 * c + 1]): -1},
+            int(amount),
+            int(way),
+        )
+        for c, amount, way in zip(packing.conflict, packing.amount, packing.way, strict=True)
+    ]
+    assert (pairs.times.reshape(-1, 2) == [1, -1]).all()
+    flags = np.full(int(integers.questions.max()) + 1, int(Asked.EITHER))
+    box = boxes.lower[0], boxes.upper[0], flags
+    value = packed_value(integers, Rules.none(integers), box, told, [])
+    assert value is not None
+    return value
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_no_vector_beats_the_bound_of_any_iterate(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -81,6 +106,7 @@ def test_no_vector_beats_the_bound_of_any_iterate(seed: int) -> None:
             bound = direction_bound(integers, iterations=iterations, weight=weight)
             assert bound.value >= best
             assert bound.iterations <= iterations
+            assert slow_value(integers, bound.boxes) <= bound.value == bound.boxes.values.max()
         tight += bound.value == best
     assert tight >= 50  # often the optimum itself
 
@@ -166,7 +192,10 @@ def linear_program(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarra
 def test_it_reaches_the_linear_program() -> None:
     rng = np.random.default_rng(3)
     for _ in range(60):
-        integers = random_problem(rng)
+        integers = replace(random_problem(rng), question_price=0)  # it knows no questions
+        integers = replace(  # multipliers are whole numbers
+            integers, gains=1000 * integers.gains, price=1000 * integers.price
+        )
         exact = linear_program(integers, integers.lower, integers.upper)
         bound = direction_bound(integers, iterations=4000).value
         room = 0.003 * max(abs(exact), integers.ceiling) + 1e-6
@@ -292,8 +321,24 @@ def test_huge_gains_fall_back_to_the_trivial_bound() -> None:
     assert direction_bound(integers).value == 2**60
 
 
-def test_patterns_that_fixed_columns_alone_tell_apart_are_merged() -> None:
-    units, gains = np.array([[0, 1], [0, 2], [1, 1]]), np.array([[1, 2, 4]])
-    merged = pairs_of.merge_patterns(units, gains, np.array([-1, 0]), np.array([1, 0]))
-    assert merged[0].tolist() == [[0, 0], [1, 0]]
-    assert merged[1].tolist() == [[3, 4]]
+def test_a_small_box_is_sharpened() -> None:
+    """Of all cards that ask these questions; the value is that of the multipliers."""
+    rng = np.random.default_rng(9)
+    lower = 0
+    for _ in range(150):
+        integers = random_problem(rng)
+        integers = replace(integers, gains=100 * integers.gains, price=30 * integers.price)
+        packer = Packer(integers)
+        flags = rng.integers(0, 3, packer.n_questions)
+        box = packer.tighten(integers.lower, integers.upper, flags)
+        if box is None:
+            continue
+        value, found = sharpened(packer, box, 3, 200, -(2**62), lambda: False)
+        trivial = packer.value(box)
+        entries, conflicts = found.entries()
+        assert trivial - found.loss == value == packer.value(box, conflicts, entries)
+        lower += value < trivial
+        stopped, _ = sharpened(packer, box, 3, 200, trivial - 1, lambda: False)
+        assert value <= stopped <= trivial
+        assert sharpened(packer, box, 3, 200, -(2**62), lambda: True)[0] <= trivial
+    assert lower > 50

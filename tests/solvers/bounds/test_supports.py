@@ -1,22 +1,127 @@
+"""Supports of questions, and the orders of their cells, against brute force and slow twins."""
+
 from __future__ import annotations
 
 import os
-from copy import deepcopy
 from dataclasses import replace
-from itertools import chain, combinations
-from typing import Any
-from unittest import mock
+from itertools import combinations
 
 import numpy as np
-from hypothesis import given, settings, strategies as st
+import pytest
 
-from netbenefit.problem.problem import IntegerProblem
-from netbenefit.solvers.bounds.supports import _Orders, cells, support_bound
+from netbenefit.problem import Asked, Boxes, IntegerProblem, Reason
+from netbenefit.solvers.bounds import supports
+from netbenefit.solvers.bounds.orders import Orders
+from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules
+from netbenefit.solvers.bounds.supports import cells, support_bound
 from tests.helpers.brute import all_points, all_values, random_problem
-from tests.helpers.strategies import problems
+from tests.helpers.slow_packed import packed_value
 
 #: Random problems: thousands in the full run (make test-full).
 MANY = 3000 if os.environ.get("NETBENEFIT_FULL") else 150
+
+
+def drawn(rng: np.random.Generator, rows: int = 12, columns: int = 5) -> IntegerProblem:
+    """A random problem, most often with questions of several columns; masses may be blended."""
+    integers = random_problem(rng, rows=rows, columns=columns)
+    size = integers.lower.size
+    if rng.random() < 0.8:
+        number = np.unique(rng.integers(0, 4, size), return_inverse=True)[1]
+        integers = replace(integers, questions=number, question_price=int(rng.integers(0, 9)))
+    else:
+        integers = replace(integers, questions=np.arange(size), question_price=0)
+    if rng.random() < 0.5:  # as of blended masses: large numbers, few of them alike
+        noise = rng.integers(-40, 41, integers.gains.shape)
+        integers = replace(
+            integers, gains=100 * integers.gains + noise, price=int(rng.choice([0, 7, 60]))
+        )
+    return integers
+
+
+def limited(rng: np.random.Generator, integers: IntegerProblem) -> Rules:
+    """Few questions; at times few features, and values that are left out."""
+    rules = Rules.none(integers)
+    values = rules.values.copy()
+    if rng.random() < 0.3:
+        k = int(rng.integers(0, integers.lower.size))
+        width = int(integers.upper[k] - integers.lower[k]) + 1
+        values[k, :width] = rng.random(width) < 0.7
+        values[k, int(rng.integers(0, width))] = True
+    most = int(rng.integers(0, 4))
+    features = int(rng.integers(1, 6)) if rng.random() < 0.4 else rules.max_features
+    return rules._replace(values=values, max_questions=most, max_features=features)
+
+
+def allowed(integers: IntegerProblem, rules: Rules, points: np.ndarray) -> np.ndarray:
+    """Which points keep to the limits."""
+    columns = np.arange(integers.lower.size)
+    own = np.array([rules.values[columns, p - integers.lower].all() for p in points])
+    asked = asked_questions(integers, points).sum(axis=1) <= rules.max_questions
+    return own & asked & ((points != 0).sum(axis=1) <= rules.max_features)
+
+
+def asked_questions(integers: IntegerProblem, points: np.ndarray) -> np.ndarray:
+    """(points, Q) whether a question is asked."""
+    n_questions = int(integers.questions.max()) + 1
+    return np.stack(
+        [(points[:, integers.questions == q] != 0).any(axis=1) for q in range(n_questions)], axis=1
+    )
+
+
+def entries_of(boxes: Boxes, b: int) -> list[tuple[int, dict[int, int], int, int]]:
+    """The multipliers of a box, for the slow twin."""
+    packing = boxes.packing
+    assert packing is not None
+    result = []
+    for e in range(packing.start[b], packing.start[b + 1]):
+        c = packing.conflict[e]
+        members = slice(packing.conflicts.start[c], packing.conflicts.start[c + 1])
+        pattern, times = (
+            packing.conflicts.pattern[members].tolist(),
+            packing.conflicts.times[members].tolist(),
+        )
+        together = dict(zip(pattern, times, strict=True))
+        threshold, amount = int(packing.conflicts.threshold[c]), int(packing.amount[e])
+        result.append((threshold, together, amount, int(packing.way[e])))
+    return result
+
+
+def check_boxes(
+    integers: IntegerProblem, rules: Rules, boxes: Boxes, points: np.ndarray, value: int
+) -> int:
+    """Every box states what the slow twin counts, or a little more; they part the points.
+
+    Returns how many multipliers there are.
+    """
+    count = int(integers.questions.max()) + 1
+    asked = boxes.asked
+    if asked is None:
+        asked = np.full((len(boxes), count), int(Asked.EITHER))
+    used = asked_questions(integers, points)
+    hits = np.zeros(len(points), dtype=np.int64)
+    for b in range(len(boxes)):
+        assert boxes.reasons[b] == Reason.PACKED
+        told = entries_of(boxes, b)
+        assert all(amount > 0 for _, _, amount, _ in told)
+        counted = packed_value(
+            integers, rules, (boxes.lower[b], boxes.upper[b], asked[b]), told, []
+        )
+        assert counted is None or counted <= boxes.values[b]
+        if boxes.values[b] > NOTHING:
+            assert boxes.values[b] <= value
+        flags = np.where(asked[b] == Asked.EITHER, used, asked[b] == Asked.YES)
+        hits += (flags == used).all(axis=1)
+    assert (hits == 1).all()
+    return sum(len(entries_of(boxes, b)) for b in range(len(boxes)))
+
+
+def test_brute_force_values_are_those_of_the_integer_problem() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        integers = random_problem(rng, columns=3)
+        points = all_points(integers)
+        points = points[rng.permutation(len(points))[:15]]
+        assert all_values(integers, points).tolist() == [integers.value(v) for v in points]
 
 
 def slow_gain(integers: IntegerProblem, columns: list[int]) -> int:
@@ -31,124 +136,136 @@ def slow_gain(integers: IntegerProblem, columns: list[int]) -> int:
     return total
 
 
-def test_brute_force_values_are_those_of_the_integer_problem() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(60):
-        integers = random_problem(rng, columns=3)
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_bounds_every_card_within_the_limits_and_says_why(jobs: int) -> None:
+    rng = np.random.default_rng(6 + jobs)
+    told = below = 0
+    for _ in range(MANY):
+        integers = drawn(rng)
+        rules = limited(rng, integers)
         points = all_points(integers)
-        points = points[rng.permutation(len(points))[:15]]
-        assert all_values(integers, points).tolist() == [integers.value(v) for v in points]
+        values, fine = all_values(integers, points), allowed(integers, rules, points)
+        best = int(values[fine].max()) if fine.any() else NOTHING
+        bound = support_bound(integers, rules, n_jobs=jobs)
+        assert bound.complete
+        assert best <= bound.value
+        told += check_boxes(integers, rules, bound.boxes, points, bound.value)
+        below += saturated(integers, rules) > bound.value > NOTHING
+    assert told > MANY
+    assert below > MANY // 20
 
 
-def best_support(integers: IntegerProblem, max_size: int) -> int:
-    """Largest saturation bound of all supports, each counted by itself."""
-    must = set(np.flatnonzero((integers.lower > 0) | (integers.upper < 0)).tolist())
-    may = set(np.flatnonzero((integers.lower != 0) | (integers.upper != 0)).tolist()) - must
-    return max(
-        slow_gain(integers, sorted(must | set(more))) - price(integers, must | set(more))
-        for size in range(min(len(may), max(0, max_size - len(must))) + 1)
-        for more in combinations(sorted(may), size)
-    )
+def saturated(integers: IntegerProblem, rules: Rules) -> int:
+    """The best saturation bound of all supports, each counted by itself."""
+    packer = Packer(integers, rules)
+    count = packer.n_questions
+    best = NOTHING
+    for size in range(min(count, rules.max_questions) + 1):
+        for some in combinations(range(count), size):
+            asked = np.array([int(Asked.YES if q in some else Asked.NO) for q in range(count)])
+            box = packer.tighten(integers.lower, integers.upper, asked)
+            if box is None:
+                continue
+            live = np.flatnonzero((box.lower != 0) | (box.upper != 0)).tolist()
+            rules_paid = sum(max(1, int(box.used[integers.questions == q].sum())) for q in some)
+            paid = integers.price * rules_paid + integers.question_price * size
+            best = max(best, slow_gain(integers, live) - paid)
+    return best
 
 
-def price(integers: IntegerProblem, columns: set[int]) -> int:
-    """What columns and their questions cost."""
-    asked = {int(integers.questions[k]) for k in columns}
-    return integers.price * len(columns) + integers.question_price * len(asked)
+def test_an_interruption_leaves_a_proof_of_what_is_reported() -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(MANY):
+        integers = drawn(rng)
+        rules = limited(rng, integers)
+        points = all_points(integers)
+        full = support_bound(integers, rules).value
+        stops = iter([False] * int(rng.integers(0, 12)) + [True] * 10**6)
+        reported: list[int] = []
+
+        def stop(stops: object = stops) -> bool:
+            return next(stops)  # type: ignore[call-overload,no-any-return]
+
+        early = support_bound(integers, rules, should_stop=stop, on_bound=reported.append)
+        assert early.value >= full
+        assert reported == sorted(reported, reverse=True)
+        check_boxes(integers, rules, early.boxes, points, early.value)
+
+        left = int(rng.integers(0, 12))
+
+        def interrupt() -> bool:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise KeyboardInterrupt
+            return False
+
+        broken = support_bound(integers, rules, should_stop=interrupt)
+        assert broken.interrupted == (left < 0)
+        assert broken.value >= full
+        check_boxes(integers, rules, broken.boxes, points, broken.value)
 
 
-def question_supports(integers: IntegerProblem, most: int) -> list[tuple[list[int], int]]:
-    """All columns of so many questions, and the least that such cards pay."""
-    must = set(np.flatnonzero((integers.lower > 0) | (integers.upper < 0)).tolist())
-    may = np.flatnonzero((integers.lower != 0) | (integers.upper != 0))
-    first = {int(integers.questions[k]): {k} for k in may[::-1].tolist()}
-    for k in must:
-        first[int(integers.questions[k])] = set()
-    forced = {int(integers.questions[k]) for k in must}
-    found = []
-    for size in range(max(0, most - len(forced)) + 1):
-        for more in combinations(sorted(set(first) - forced), size):
-            own = [k for k in may.tolist() if int(integers.questions[k]) in forced | set(more)]
-            found.append((own, price(integers, must.union(*(first[q] for q in more)))))
-    return found
-
-
-def slow_loss(integers: IntegerProblem, items: list[list[int]]) -> int:
-    """What cells lose, by dictionaries: differences between one answer first, then between two."""
-    left: dict[tuple[tuple[int, ...], ...], list[int]] = {}
-    for unit, gains in zip(integers.units.tolist(), integers.gains.T.tolist(), strict=True):
-        key = tuple(tuple(unit[k] for k in own) for own in items)
-        left[key] = [a + b for a, b in zip(left.get(key, [0] * len(gains)), gains, strict=True)]
-    kinds: dict[Any, list[tuple[Any, Any]]] = {}
-    for lower, upper in combinations(sorted(left), 2):
-        moved = [j for j in range(len(items)) if lower[j] != upper[j]]
-        if len(moved) <= 2:
-            kind = len(moved), *((j, lower[j], upper[j]) for j in moved)
-            kinds.setdefault(kind, []).append((lower, upper))
-    total = 0
-    for kind in sorted(kinds):
-        least, most = span(integers, items, *kinds[kind][0])
-        rising = [(a, b, i) for a, b in kinds[kind] for i in range(len(left[a]))]
-        falling = [(b, a, i) for a, b, i in rising]
-        if least >= 0 or most <= 0:
-            total += spend(left, rising, 10**9) if least >= 0 else 0
-            total += spend(left, falling, 10**9) if most <= 0 else 0
-        else:
-            copies = deepcopy(left), deepcopy(left)
-            both = min(spend(copies[0], rising, 10**9), spend(copies[1], falling, 10**9))
-            assert spend(left, rising, both) == spend(left, falling, both) == both
-            total += both
-    return total
-
-
-def span(integers: IntegerProblem, items: list[list[int]], lower: Any, upper: Any) -> Any:
-    """Least and most that one cell is worth beyond another."""
-    least = most = 0
-    for own, x, y in zip(items, lower, upper, strict=True):
-        for k, a, b in zip(own, x, y, strict=True):
-            ends = (b - a) * int(integers.lower[k]), (b - a) * int(integers.upper[k])
-            least, most = least + min(ends), most + max(ends)
-    return least, most
-
-
-def spend(left: Any, pairs: Any, reach: int) -> int:
-    """Use up gains of the first cell and losses of the second, up to ``reach``; return how much."""
-    total = 0
-    for a, b, i in pairs:
-        x = min(max(0, left[a][i]), max(0, -left[b][i]), reach - total)
-        left[a][i] -= x
-        left[b][i] += x
-        total += x
-    return total
-
-
-def test_what_cells_lose_is_counted_right_and_lost_by_every_card() -> None:
-    rng = np.random.default_rng(5)
-    compared = lost = 0
-    while compared < MANY:
-        integers = replace(random_problem(rng, rows=14, columns=5), questions=rng.integers(0, 3, 5))
-        integers = replace(integers, questions=integers.questions[: integers.lower.size])
-        may = np.flatnonzero((integers.lower != 0) | (integers.upper != 0)).tolist()
-        items = [[k for k in may if integers.questions[k] == q] for q in range(3)]
-        items = [own for own in items if own]
-        if not items:
+def test_an_incumbent_changes_nothing_but_the_floor() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(MANY):
+        integers = drawn(rng)
+        rules = limited(rng, integers)
+        free = support_bound(integers, rules).value
+        if free == NOTHING:
             continue
-        orders = _Orders(integers, [], [np.array(own) for own in items])
-        points = all_points(integers)
-        values = all_values(integers, points) + integers.price * (points != 0).sum(axis=1)
-        for q in range(3):
-            values += integers.question_price * points[:, integers.questions == q].any(axis=1)
-        for size in range(1, len(items) + 1):
-            for chosen in combinations(range(len(items)), size):
-                loss = orders.loss(chosen)
-                own = [items[j] for j in chosen]
-                assert loss == slow_loss(integers, own)
-                columns = list(chain.from_iterable(own))
-                inside = (np.delete(points, columns, axis=1) == 0).all(axis=1)
-                if inside.any():
-                    assert values[inside].max() <= slow_gain(integers, columns) - loss
-                compared, lost = compared + 1, lost + (loss > 0)
-    assert lost > compared // 20
+        incumbent = free + int(rng.integers(0, 5))
+        bound = support_bound(integers, rules, incumbent, n_jobs=2)
+        assert bound.value == incumbent
+        check_boxes(integers, rules, bound.boxes, all_points(integers), incumbent)
+
+
+def test_orders_lose_what_the_packed_value_says() -> None:
+    rng = np.random.default_rng(5)
+    compared = lost = signs = 0
+    while compared < MANY:
+        integers = drawn(rng, rows=14)
+        packer = Packer(integers)
+        root = packer.tighten(integers.lower, integers.upper)
+        assert root is not None
+        live = (root.lower != 0) | (root.upper != 0)
+        may = [q for q in range(packer.n_questions) if live[integers.questions == q].any()]
+        items = [np.flatnonzero(live & (integers.questions == q)) for q in may]
+        orders = Orders(integers, root, items)
+        for size in range(1, len(may) + 1):
+            for chosen in combinations(range(len(may)), size):
+                asked = np.full(packer.n_questions, int(Asked.NO))
+                asked[[may[j] for j in chosen]] = int(Asked.YES)
+                box = packer.tighten(integers.lower, integers.upper, asked)
+                if box is None:  # another question is certain
+                    continue
+                columns = [k for j in chosen for k in items[j].tolist()]
+                gain = orders.saturated(chosen)
+                assert gain == slow_gain(integers, columns)
+                for differ in (1, 2):
+                    found = orders.conflicts(chosen, differ)
+                    plain = packer.value(box)
+                    for part in (found, found.enough(found.loss // 2)):
+                        entries, conflicts = part.entries()
+                        value = packer.value(box, conflicts, entries)
+                        assert value <= plain - part.loss
+                        exactly = [
+                            (
+                                int(conflicts.threshold[e]),
+                                {int(part.called[e]): 1, int(part.other[e]): -1},
+                                int(part.amount[e]),
+                                int(part.way[e]),
+                            )
+                            for e in range(part.amount.size)
+                        ]
+                        whole = integers.lower, integers.upper, asked
+                        rules = Rules.none(integers)
+                        assert packed_value(integers, rules, whole, exactly, []) == value
+                    assert found.enough(found.loss // 2).loss * 2 >= found.loss - 1
+                    compared, lost = compared + 1, lost + (found.loss > 0)
+                    signs += int((found.way == 0).any())
+    assert lost > compared // 10
+    assert signs > compared // 50
 
 
 def test_questions_with_the_same_cells_may_order_them_differently() -> None:
@@ -164,108 +281,55 @@ def test_questions_with_the_same_cells_may_order_them_differently() -> None:
         lower=np.array([-1, -1]),
         upper=np.array([0, 1]),
     )
-    assert support_bound(integers, 2, most_questions=1).value == 5 - 2
+    rules = Rules.none(integers)._replace(max_questions=1)
+    assert support_bound(integers, rules).value == 5 - 2
     one_way = replace(integers, upper=np.array([0, 1]), lower=np.array([-1, 0]))
-    assert support_bound(one_way, 2, most_questions=1).value == 0
+    assert support_bound(one_way, rules).value in (5 - 2, 0)
 
 
-def test_bounds_every_card_with_few_questions() -> None:
-    rng = np.random.default_rng(6)
-    sharper = 0
-    for _ in range(MANY):
-        integers = random_problem(rng, rows=12, columns=5)
-        integers = replace(
-            integers, questions=rng.integers(0, 3, integers.lower.size), question_price=1
-        )
-        points = all_points(integers)
-        values = all_values(integers, points)
-        asked = sum(
-            (points[:, integers.questions == q] != 0).any(axis=1).astype(int) for q in range(3)
-        )
-        size, most = int(rng.integers(1, 6)), int(rng.integers(0, 3))
-        few = (asked <= most) & ((points != 0).sum(axis=1) <= size)
-        bound = support_bound(integers, size, most_questions=most)
-        assert bound.complete
-        assert not few.any() or values[few].max() <= bound.value
-        if most < size:
-            saturated = max(
-                slow_gain(integers, own) - paid for own, paid in question_supports(integers, most)
-            )
-            assert bound.value <= saturated
-            sharper += bound.value < saturated
-            with mock.patch.object(_Orders, "loss", return_value=0):
-                assert support_bound(integers, 5, most_questions=most).value == saturated
-        stops = iter([False] * int(rng.integers(0, 6)) + [True] * 1000)
-        early = support_bound(
-            integers, size, most_questions=most, should_stop=lambda stops=stops: next(stops)
-        )
-        assert early.value >= bound.value
-        incumbent = bound.value + int(rng.integers(-4, 5))
-        on_bound: list[int] = []
-        again = support_bound(
-            integers, size, incumbent, most_questions=most, on_bound=on_bound.append, n_jobs=2
-        )
-        assert again.value == max(bound.value, incumbent)
-        assert on_bound == sorted(on_bound, reverse=True)
-        assert min(on_bound, default=again.value) >= again.value
-    assert sharper > MANY // 50
-
-
-def test_is_the_best_of_all_supports() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(150):
-        integers = random_problem(rng, rows=14, columns=6)
-        for max_size in range(integers.lower.size + 1):
-            bound = support_bound(integers, max_size)
-            assert bound.complete
-            assert bound.value == best_support(integers, max_size)
-
-
-@settings(max_examples=60)
-@given(problems(max_columns=5), st.integers(0, 5))
-def test_is_the_best_of_all_supports_for_any_column(problem, max_size) -> None:
-    integers = IntegerProblem.of(problem)
-    assert support_bound(integers, max_size).value == best_support(integers, max_size)
-
-
-def test_bounds_every_card_with_few_features() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(500):
-        integers = random_problem(rng)
-        points = all_points(integers)
-        values, sizes = all_values(integers, points), (points != 0).sum(axis=1)
-        max_size = int(rng.integers(0, integers.lower.size + 1))
-        few = sizes <= max_size
-        bound = support_bound(integers, max_size)
-        assert not few.any() or values[few].max() <= bound.value
-
-
-def test_an_incumbent_changes_nothing_but_the_floor() -> None:
-    rng = np.random.default_rng(2)
-    for _ in range(150):
-        integers = random_problem(rng, columns=6)
-        free = support_bound(integers, 3)
-        incumbent = free.value + int(rng.integers(-4, 5))
-        assert support_bound(integers, 3, incumbent).value == max(free.value, incumbent)
-
-
-def test_stopping_early_leaves_a_valid_bound() -> None:
+def test_supports_are_closed_by_the_bound_of_all_that_follows() -> None:
+    """A question that helps nobody is never looked at beside others."""
     rng = np.random.default_rng(3)
-    for _ in range(150):
-        integers = random_problem(rng, columns=6)
-        true = support_bound(integers, 4).value
-        stops = iter([False] * int(rng.integers(0, 12)) + [True] * 1000)
-        bound = support_bound(integers, 4, should_stop=lambda stops=stops: next(stops))
-        assert bound.value >= true
-        assert not bound.complete or bound.value == true
-    assert not support_bound(integers, 4, seconds=-1).complete
+    units = rng.integers(0, 2, (60, 12))
+    gains = np.where(units[:, 0] > 0, 50, -50)[None, :] + rng.integers(-2, 3, (1, 60))
+    integers = replace(
+        random_problem(rng),
+        units=units,
+        unit=1,
+        gains=gains,
+        price=40,
+        question_price=40,
+        questions=np.arange(12),
+        lower=np.full(12, -3),
+        upper=np.full(12, 3),
+    )
+    best = int(gains[gains > 0].sum()) - 80
+    bound = support_bound(integers, Rules.none(integers)._replace(max_questions=4), best)
+    assert bound.value == best
+    assert bound.nodes < 20
+    assert len(bound.boxes) < 40
 
 
-def test_rounded_gains_and_wide_tables() -> None:
+def test_time_and_size_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
-    for _ in range(30):
-        integers = random_problem(rng, rows=40, columns=5, kinds=("wide", "binary"), thresholds=5)
-        assert support_bound(integers, 3).value == best_support(integers, 3)
+    integers = drawn(rng, rows=12)
+    rules = Rules.none(integers)._replace(max_questions=2)
+    assert not support_bound(integers, rules, seconds=-1).complete
+    monkeypatch.setattr(supports, "_MOST_NUMBERS", -1)
+    bound = support_bound(integers, rules)
+    assert not bound.complete
+    check_boxes(integers, rules, bound.boxes, all_points(integers), bound.value)
+
+
+def test_wide_tables_are_looked_at_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        integers = drawn(rng)
+        rules = Rules.none(integers)._replace(max_questions=2)
+        with monkeypatch.context() as patch:
+            patch.setattr(supports, "_PRODUCTS", 1)
+            sliced = support_bound(integers, rules)
+        assert sliced.value == support_bound(integers, rules).value
 
 
 def test_cells_of_wide_columns_do_not_overflow() -> None:

@@ -421,8 +421,10 @@ class _Descent:
         self.state, self.omega = make_state(self.model), OMEGA
         self.gains, self.prices = gains, prices
         self.paid = int(np.maximum(gains, 0).sum()) - trivial
-        if (box.asked == Asked.YES).any():  # the columns of these are less certain
-            self.paid -= integers.price * int((box.asked == Asked.YES).sum())
+        # Which column a question needs is not certain: ties may use up the price of each.
+        sure = np.unique(integers.questions[box.used])
+        unsure = np.setdiff1d(np.flatnonzero(box.asked == Asked.YES), sure).size
+        self.paid -= integers.price * int(unsure)
         self.best = trivial
         self._flows = no_conflicts()
         self.steps, self._chunk = 0, 1

@@ -61,7 +61,15 @@ class PairConflicts(NamedTuple):
         """The first parts that lose as much; all, if these do not."""
         kept = min(int(np.searchsorted(self.lost, loss)) + 1, self.lost.size) if loss > 0 else 0
         size = int(self.end[kept - 1]) if kept else 0
-        return PairConflicts(*(a[:size] for a in self[:5]), self.end[:kept], self.lost[:kept])
+        return PairConflicts(
+            self.threshold[:size],
+            self.called[:size],
+            self.other[:size],
+            self.amount[:size],
+            self.way[:size],
+            self.end[:kept],
+            self.lost[:kept],
+        )
 
     def entries(self) -> tuple[Entries, Conflicts]:
         """The same as multipliers of a box, one conflict for each."""
@@ -110,8 +118,8 @@ def as_packed(
         nothing,
     )
     return Boxes(
-        np.tile(integers.lower, (count, 1)),
-        np.tile(integers.upper, (count, 1)),
+        np.broadcast_to(integers.lower, (count, integers.lower.size)),
+        np.broadcast_to(integers.upper, (count, integers.upper.size)),
         values,
         np.full(count, int(Reason.PACKED), dtype=np.uint8),
         None if asked is None else asked.astype(np.uint8),
@@ -182,7 +190,13 @@ class Orders:
             differ,
             _MOST_PAIRS,
         )
-        return PairConflicts(*found).enough(enough)
+        kept = PairConflicts(*found).enough(enough)
+        return kept._replace(
+            threshold=kept.threshold.astype(np.int32),
+            called=kept.called.astype(np.int32),
+            other=kept.other.astype(np.int32),
+            way=kept.way.astype(np.uint8),
+        )
 
 
 @internal

@@ -38,8 +38,8 @@ import numpy as np
 from netbenefit.common import IntArray
 from netbenefit.problem import Asked, Boxes, IntegerProblem
 from netbenefit.solvers.bounds.directions import sharpened
-from netbenefit.solvers.bounds.orders import Orders, PairConflicts, as_packed
-from netbenefit.solvers.bounds.packed import Packer, Rules, TightBox
+from netbenefit.solvers.bounds.orders import Orders, PairConflicts, as_packed, no_conflicts
+from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules, TightBox
 from netbenefit.solvers.kernels.jit import internal, jit
 
 #: Most cells of a table that are numbered; beyond it each row counts by itself.
@@ -53,13 +53,17 @@ _NOTHING = -(2**62)
 #: Nodes, supports for 4, and such for linear programs that a thread gets at once.
 _AT_ONCE = 4, 32, 1
 #: Conflicts are kept down to this part of the way from the best card to the first bound.
-_AIM = 5
+_AIM = 3
 #: Steps 4: pairs of cells with so many different answers, or linear programs (columns, steps).
 _ORDERS = (1, 2)
 _PROGRAMS = ((3, 400), (4, 1600), (5, 3200))
 _LAST = len(_ORDERS) + len(_PROGRAMS)
+#: Rows of a table times pairs of items between two looks at the clock.
+_PRODUCTS = 20_000_000
+#: Most conflicts that are kept, and most numbers of a list of boxes.
+_MOST_KEPT, _MOST_NUMBERS = 8_000_000, 50_000_000
 #: Seconds to write a box down, and a conflict.
-_WRITING = 1e-4, 5e-7
+_WRITING = 4e-5, 2.5e-7
 
 
 class SupportBound(NamedTuple):
@@ -68,7 +72,8 @@ class SupportBound(NamedTuple):
     value: int  #: no card within the limits is worth more
     nodes: int
     complete: bool  #: False where the time was over; the value holds nevertheless
-    boxes: Boxes | None  #: why; None where no box is allowed
+    boxes: Boxes  #: why
+    interrupted: bool = False  #: by Ctrl-C
 
 
 class _Open(NamedTuple):
@@ -98,24 +103,34 @@ def support_bound(
     packer = Packer(integers, rules)
     root = packer.tighten(integers.lower, integers.upper)
     if root is None:
-        return SupportBound(_NOTHING if incumbent is None else incumbent, 0, True, None)
+        boxes = as_packed(integers, None, np.array([NOTHING]), [None])
+        return SupportBound(NOTHING if incumbent is None else incumbent, 0, True, boxes)
     search = _Enumeration(packer, root, incumbent)
-    value, complete = search.open_bound, True
+    value, complete, interrupted = search.open_bound, True, False
 
     def over() -> bool:
-        return time.perf_counter() + search.writing > deadline or should_stop()
+        return time.perf_counter() + search.writing > deadline or search.full or should_stop()
 
     with ThreadPoolExecutor(n_jobs) as pool:
-        while search.heap:
-            if _NEWS * (value - search.open_bound) > value - search.best:
-                value = search.open_bound
-                on_bound(value)
-            if over():
-                complete = False
-                break
-            search.step(pool, n_jobs, over)
+        try:
+            while search.heap:
+                if _NEWS * (value - search.open_bound) > value - search.best:
+                    value = search.open_bound
+                    on_bound(value)
+                if over():
+                    complete = False
+                    break
+                search.step(pool, n_jobs, over)
+        except KeyboardInterrupt:
+            complete, interrupted = False, True
         boxes = _Writer(search, search.open_bound).boxes(pool, n_jobs)
-    return SupportBound(search.open_bound, search.nodes, complete, boxes)
+    # What is written down is all that counts.
+    value = max(search.best, int(boxes.values.max()))
+    return SupportBound(value, search.nodes, complete, boxes, interrupted)
+
+
+#: Supports and nodes: chosen items, bound, level.
+_Parts = list[tuple[tuple[int, ...], int, int]]
 
 
 def _kind(one: _Open) -> int:
@@ -162,7 +177,7 @@ class _Enumeration:
         self.heap: list[_Open] = []
         self.expanded: set[tuple[int, ...]] = set()
         self.sharp: dict[tuple[int, ...], tuple[int, PairConflicts]] = {}
-        self._kept = 0  # conflicts
+        self._kept = self._listed = 0  # conflicts, and parts of nodes
         first = self.bound((), range(len(self.items)))
         self._aim = self.best + (first - self.best) // _AIM
         if self.most > 0:
@@ -179,7 +194,13 @@ class _Enumeration:
     def writing(self) -> float:
         """About how many seconds it takes to write the proof."""
         box, conflict = _WRITING
-        return box * (len(self.expanded) + len(self.sharp)) + conflict * self._kept
+        return box * self._listed + conflict * self._kept
+
+    @property
+    def full(self) -> bool:
+        """Whether the proof is as large as it may be."""
+        numbers = self._listed * self.integers.lower.size
+        return self._kept > _MOST_KEPT or numbers > _MOST_NUMBERS
 
     def bound(self, chosen: Sequence[int], more: Sequence[int] = ()) -> int:
         """The saturation bound of some items, where others may be asked too."""
@@ -191,9 +212,16 @@ class _Enumeration:
         return self._base + self._each * len(chosen)
 
     def box(self, chosen: Sequence[int], more: Sequence[int] = ()) -> IntArray:
-        """Flags of the cards that ask these items, and may ask more."""
-        asked = np.full(self.packer.n_questions, int(Asked.NO), dtype=np.int64)
-        asked[[*self.forced, *(self.items[j] for j in chosen)]] = int(Asked.YES)
+        """Flags of the cards that ask these items, and may ask more.
+
+        What the limits settle is left open, so that the boxes cover all there is: with as many
+        questions as there may be, no other can be asked.
+        """
+        asked = np.full(self.packer.n_questions, int(Asked.EITHER), dtype=np.int64)
+        asked[self.items] = int(Asked.NO)
+        asked[[self.items[j] for j in chosen]] = int(Asked.YES)
+        if len(chosen) == self.most:
+            more = range(chosen[-1] + 1 if chosen else 0, len(self.items))
         asked[[self.items[j] for j in more]] = int(Asked.EITHER)
         return asked
 
@@ -210,10 +238,17 @@ class _Enumeration:
         self.nodes += len(some)
         parts = [some[j::n_jobs] for j in range(n_jobs)]
         if kind == 0:
-            for found in pool.map(self._look, parts):
-                for chosen, bound, level in found:
-                    self._push(chosen, bound, level)
-            self.expanded.update(one.chosen for one in some)
+            for part, looks in zip(
+                parts, pool.map(lambda part: self._look(part, over), parts), strict=True
+            ):
+                for one, found in zip(part, looks, strict=True):
+                    if found is None:
+                        self._push(one.chosen, -one.negative, one.level)
+                        continue
+                    self._listed += len(found)
+                    for chosen, bound, level in found:
+                        self._push(chosen, bound, level)
+                    self.expanded.add(one.chosen)
             return
         for part, sharper in zip(
             parts, pool.map(lambda part: self._sharpen(part, over), parts), strict=True
@@ -250,8 +285,10 @@ class _Enumeration:
             weight, steps = _PROGRAMS[one.level - len(_ORDERS)]
             asked = self.box(one.chosen)
             box = self.packer.tighten(self.integers.lower, self.integers.upper, asked)
-            assert box is not None
-            found.append(sharpened(self.packer, box, weight, steps, self.best, over))
+            if box is None:  # no card asks just these
+                found.append((NOTHING, no_conflicts()))
+            else:
+                found.append(sharpened(self.packer, box, weight, steps, self.best, over))
         return found
 
     def ordered(self, chosen: tuple[int, ...], level: int) -> PairConflicts:
@@ -259,28 +296,38 @@ class _Enumeration:
         own = [*range(len(self.forced)), *(len(self.forced) + j for j in chosen)]
         return self.orders.conflicts(own, _ORDERS[level])
 
-    def _look(self, nodes: list[_Open]) -> list[tuple[tuple[int, ...], int, int]]:
-        """What nodes consist of: supports, and other nodes; with bounds and levels."""
-        found: list[tuple[tuple[int, ...], int, int]] = []
-        for node in nodes:
-            found += self._parts(node.chosen, node.chosen[-1] + 1 if node.chosen else 0)
-        return found
+    def _look(self, nodes: list[_Open], over: Callable[[], bool]) -> list[_Parts | None]:
+        """What nodes consist of; None where there is no time to see."""
+        return [
+            self._parts(node.chosen, node.chosen[-1] + 1 if node.chosen else 0, over)
+            for node in nodes
+        ]
 
-    def _parts(self, chosen: tuple[int, ...], start: int) -> list[tuple[tuple[int, ...], int, int]]:
+    def _parts(
+        self, chosen: tuple[int, ...], start: int, over: Callable[[], bool]
+    ) -> _Parts | None:
         """The supports of the chosen items, alone or with one more, and what can follow."""
         cell, count = self.cell, self.count
         for j in chosen:
             cell, count = _join(cell, count, self.codes[j])
         cell, codes, sums = _merge(cell, self.codes[start:], self.sums)
-        found = [(chosen, self._gain(cell, sums) - self.paid(chosen), 0)]
+        found: _Parts = [(chosen, self._gain(cell, sums) - self.paid(chosen), 0)]
         one = self._each
         if self.most - len(chosen) <= 2:
             two = self.most - len(chosen) == 2
-            gains = _last_two(cell, codes, sums, self.shape, self.divisor, two, _MOST_CELLS)
-            values = gains - self.paid(chosen) - 2 * one + one * np.eye(len(gains), dtype=np.int64)
-            for a, b in np.argwhere((gains >= 0) & (values > self.best)).tolist():
-                more = sorted({start + a, start + b})
-                found.append(((*chosen, *more), int(values[a, b]), 0))
+            n_items = codes.shape[0]
+            step = max(1, _PRODUCTS // (cell.size * (n_items if two else 1)))
+            for begin in range(0, n_items, step):
+                if over():
+                    return None
+                end = min(n_items, begin + step)
+                ends = begin, end, two, _MOST_CELLS
+                gains = _last_two(cell, codes, sums, self.shape, self.divisor, *ends)
+                paid = self.paid(chosen) + 2 * one - one * np.eye(end - begin, n_items, begin)
+                values = gains - paid.astype(np.int64)
+                for a, b in np.argwhere((gains >= 0) & (values > self.best)).tolist():
+                    more = sorted({start + begin + a, start + b})
+                    found.append(((*chosen, *more), int(values[a, b]), 0))
             return found
         below, below_count = cell, count
         for j in range(codes.shape[0] - 1, -1, -1):
@@ -360,7 +407,9 @@ class _Writer:
         saturated = search.bound(chosen)
         if saturated <= self._most or chosen not in search.sharp:
             return saturated, None
-        conflicts = search.sharp[chosen][1]
+        value, conflicts = search.sharp[chosen]
+        if value == NOTHING:
+            return NOTHING, None
         conflicts = conflicts.enough(saturated - self._most)
         for level in range(len(_ORDERS)):
             if saturated - conflicts.loss > self._most:
@@ -454,10 +503,12 @@ def _last_two(
     sums: IntArray,
     shape: IntArray,
     divisor: int,
+    begin: int,
+    end: int,
     two: bool,
     most_cells: int,
 ) -> Any:
-    """Gains of one more item (the diagonal) or, if ``two``, of two; −1 elsewhere."""
+    """Gains of one more item or, if ``two``, of two, from ``begin`` … ``end`` on; −1 elsewhere."""
     n_items, n_rows = codes.shape
     width = cell.max() + 1
     values = np.zeros(n_items, dtype=np.int64)
@@ -469,8 +520,8 @@ def _last_two(
     totals = np.zeros((n_rows, sums.shape[1]), dtype=np.int64)
     second = np.empty(n_rows, dtype=np.int64)
     finer = np.empty(min(n_rows * largest, most_cells), dtype=np.int64)
-    gains = np.full((n_items, n_items), -1, dtype=np.int64)
-    for a in range(n_items):
+    gains = np.full((end - begin, n_items), -1, dtype=np.int64)
+    for a in range(begin, end):
         count = n_rows
         if width * values[a] <= place.size:
             count = _number(cell, width, codes[a], place[: width * values[a]], first)
@@ -491,7 +542,7 @@ def _last_two(
             gain: Any = np.int64(0)
             for c in range(number):
                 gain += _worth(totals[c], shape)
-            gains[a, b] = gain // divisor
+            gains[a - begin, b] = gain // divisor
     return gains
 
 
