@@ -60,9 +60,10 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
         return [BoundStep("branch and bound", 0.7), BoundStep("packing", 1.0)]
     steps = []
     supports = _supports(problem)
-    if supports <= _MANY_SUPPORTS:
-        few = supports <= _FEW_SUPPORTS
-        steps.append(BoundStep("supports", 0.8 if few else 0.2))
+    if supports <= _FEW_SUPPORTS:
+        steps.append(BoundStep("supports", 0.8))
+    elif supports <= _MANY_SUPPORTS and supports < 2 ** len(problem.questions):
+        steps.append(BoundStep("supports", 0.2))
     two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
     lacking = integers.ceiling - incumbent
     separable = lacking <= _FEW_RULES * (integers.price + integers.question_price)
