@@ -32,10 +32,10 @@ logger = logging.getLogger(__name__)
 
 #: With at most this many columns the boxes of points are few enough to be searched to the end.
 _FEW_COLUMNS = 16
-#: So many sets of questions can be enumerated within seconds; or with luck, if most are poor.
-_FEW_SUPPORTS, _MANY_SUPPORTS = 100_000, 5_000_000
 #: Where a card lacks less than so many rules cost, conflicts show that they are needed.
 _FEW_RULES = 12
+#: So many sets of questions can be enumerated within seconds; or with luck, if most are poor.
+_FEW_SUPPORTS, _MANY_SUPPORTS = 100_000, 5_000_000
 #: Two-valued data with at least this many patterns have many pairs that share a direction.
 _MANY_PATTERNS = 1000
 
@@ -62,9 +62,9 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
         return [BoundStep("branch and bound", 0.7), BoundStep("packing", 1.0)]
     steps = []
     supports = _supports(problem)
-    if supports is not None and supports <= _FEW_SUPPORTS:
-        return [BoundStep("supports", 1.0)]
-    if supports is not None and supports <= _MANY_SUPPORTS:
+    if supports <= _FEW_SUPPORTS:
+        steps.append(BoundStep("supports", 0.8))
+    elif supports <= _MANY_SUPPORTS and supports < 2 ** len(problem.questions):
         steps.append(BoundStep("supports", 0.2))
     two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
     lacking = integers.ceiling - incumbent
@@ -74,12 +74,12 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     return [*steps, BoundStep("packing", 1.0)]
 
 
-def _supports(problem: Problem) -> int | None:
-    """How many sets of questions a card may ask; None where any may be."""
+def _supports(problem: Problem) -> int:
+    """How many sets of questions a card may ask."""
     count, most = len(problem.questions), problem.limits.asked.most
     if not problem.questions.grouped:
         most = min(most, problem.max_features)
-    return sum(math.comb(count, k) for k in range(most + 1)) if most < count else None
+    return sum(math.comb(count, k) for k in range(min(most, count) + 1))
 
 
 @dataclass(frozen=True)

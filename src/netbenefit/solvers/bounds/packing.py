@@ -405,7 +405,7 @@ class _Tree:
         }
         if len(numbers) < effort.few:
             for i in thresholds:
-                extra: FloatArray = 0.02 * random.random(point.lost.shape[1])
+                extra = random.uniform(0, 0.02, (point.lost.shape[1],))
                 pricing.choose(room, point, i, random)
                 for t in range(effort.searches):
                     if self._over():

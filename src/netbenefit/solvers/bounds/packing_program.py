@@ -4,8 +4,8 @@
     subject to the rows of conflicts (see ``conflict_pool``), s⁺_k + s⁻_k ≤ asked_q, all in 0 … 1,
                Σ_k support_rk (s⁺_k + s⁻_k) ≤ limit_r ,  Σ_q asked_q ≤ most questions .
 
-The multipliers of its rows, rounded to whole numbers, are the entries of the box's proof: a solver's
-tolerance, or an early end, can make the bound weaker but not wrong.
+The multipliers of its rows, rounded to whole numbers, are the entries of the box's proof: the
+solver's tolerance, or an early end, can make the bound weaker but not wrong.
 """
 
 from __future__ import annotations
