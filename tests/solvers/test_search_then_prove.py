@@ -59,6 +59,13 @@ def assert_boxes(problem: Problem, proof: Proof) -> None:
     assert integers.to_objective(int(proof.boxes.values.max())) == proof.bound
 
 
+def test_nearly_separable_data_are_packed() -> None:
+    problem = make_problem(3000, 20, 1)
+    integers = IntegerProblem.of(problem)
+    steps = plan(problem, integers, integers.ceiling - integers.price)
+    assert [step.method for step in steps] == ["packing"]
+
+
 WAYS = ["branch and bound", "supports", "direction signs", "packing"]
 
 

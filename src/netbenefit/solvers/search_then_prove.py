@@ -32,6 +32,8 @@ logger = logging.getLogger(__name__)
 _FEW_COLUMNS = 16
 #: So many sets of questions can be enumerated within seconds; or with luck, if most are poor.
 _FEW_SUPPORTS, _MANY_SUPPORTS = 100_000, 5_000_000
+#: Where a card lacks less than so many rules cost, conflicts show that they are needed.
+_FEW_RULES = 12
 #: Two-valued data with at least this many patterns have many pairs that share a direction.
 _MANY_PATTERNS = 1000
 
@@ -50,7 +52,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
        packed conflicts get the last part of the time.
     2. Few sets of questions are allowed: enumerate them; where they are many, for a part of the
        time.
-    3. Many two-valued patterns: direction signs.
+    3. Many two-valued patterns: direction signs, unless a few rules cost what the card lacks.
     4. Otherwise packed conflicts.
     """
     free = int((problem.upper > problem.lower).sum())
@@ -63,7 +65,9 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     if supports is not None and supports <= _MANY_SUPPORTS:
         steps.append(BoundStep("supports", 0.2))
     two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
-    if two_valued and integers.units.shape[0] >= _MANY_PATTERNS:
+    lacking = integers.ceiling - incumbent
+    separable = lacking <= _FEW_RULES * (integers.price + integers.question_price)
+    if two_valued and integers.units.shape[0] >= _MANY_PATTERNS and not separable:
         return [*steps, BoundStep("direction signs", 1.0)]
     return [*steps, BoundStep("packing", 1.0)]
 
