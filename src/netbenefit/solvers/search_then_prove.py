@@ -59,7 +59,7 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     """
     free = int((problem.upper > problem.lower).sum())
     if fits_boxes(integers) and free <= _FEW_COLUMNS:
-        return [BoundStep("branch and bound", 0.7), BoundStep("packing", 1.0)]
+        return [BoundStep("branch and bound", 0.5), BoundStep("packing", 1.0)]
     steps = []
     supports = _supports(problem)
     if supports <= _FEW_SUPPORTS:
@@ -149,7 +149,7 @@ class SearchThenProve:
                 if run.must_stop or _proven(run):
                     break
                 # With all the time there is, what can come to an end should.
-                endless = np.isinf(run.time_left) and step.share > 0.5
+                endless = np.isinf(run.time_left) and step.share >= 0.5
                 # The published objective is rugged: there, bounds fall by fits and starts.
                 # Supports fall slowly, but come to an end.
                 blended = problem.patterns.outcomes is not None and step.method != "supports"
