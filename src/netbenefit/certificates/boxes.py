@@ -17,9 +17,9 @@ from scipy.sparse.csgraph import maximum_flow
 from netbenefit.certificates.certificate import pattern_order, with_patterns
 from netbenefit.certificates.packing import PackedBound, members, tighten
 from netbenefit.certificates.recount import IntegerRecount, RecountedProblem, vectors_of
-from netbenefit.certificates.statement import NEGLIGIBLE, Check, Claim
+from netbenefit.certificates.statement import Check, Claim
 from netbenefit.common import InputError, IntArray
-from netbenefit.problem import Asked, Boxes, Reason
+from netbenefit.problem import NEGLIGIBLE, Asked, Boxes, Reason
 
 # -- the pair-order flow bound of a box, done again: plain arrays and a textbook maximum flow ------
 # Let pattern u be worth calling at a threshold (gain > 0) and w not (gain < 0).  Where

@@ -29,6 +29,7 @@ from netbenefit.common import (
     wrong,
 )
 from netbenefit.problem import (
+    NEGLIGIBLE,
     Asked,
     Boxes,
     Conflicts,
@@ -41,9 +42,6 @@ from netbenefit.problem import (
 )
 
 _T = TypeVar("_T")
-
-#: Nothing is called optimal where rounding may add more than this.
-NEGLIGIBLE = Fraction(1, 10**9)
 
 
 class DataDigest(NamedTuple):
