@@ -272,7 +272,7 @@ def test_the_bound_of_the_solver_is_information() -> None:
     best = brute_force(problem)
     assert problem.evaluate(result.points).objective == best[0]
     assert result.status == "finished"
-    assert result.gap > 0.1
+    assert result.gap > 0.05
     details = result.proof.details
     assert details.keys() == {
         *("solver", "rows", "variables", "big_m", "margin", "objective_of_one", "solver_bound")
