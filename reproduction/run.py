@@ -167,8 +167,9 @@ def _solved(model: Any) -> dict[str, Any]:
     details = {} if result.proof is None else result.proof.details
     if "solver_bound" in details:
         bound = details["solver_bound"]
+        if bound <= math.nextafter(result.objective, math.inf):  # equal, but rounded up
+            bound, status = result.objective, "optimal"
         gap = relative_gap(result.objective, bound)
-        status = "optimal" if bound <= result.objective else status
     certificate = getattr(model, "certificate_", None)
     penalty = None if certificate is None else float(certificate.problem.penalty)
     return {

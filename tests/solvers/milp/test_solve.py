@@ -201,7 +201,7 @@ def check(problem: Problem, result: SolverResult) -> None:
 
 
 def is_the_ceiling(problem: Problem, result: SolverResult) -> None:
-    """The bound is the sum of all gains that pay, less certain prices; in one box for all points."""
+    """The bound is the sum of all gains that pay, less certain prices, with one box for all."""
     integers, proof = IntegerProblem.of(problem), result.proof
     assert (proof.method, len(proof.boxes)) == ("ceiling", 1)
     assert proof.bound == ceiling(problem, integers).bound
