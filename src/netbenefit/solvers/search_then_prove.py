@@ -35,6 +35,8 @@ _FEW_COLUMNS = 16
 _FEW_RULES = 12
 #: So many sets of questions can be enumerated within seconds; or with luck, if most are poor.
 _FEW_SUPPORTS, _MANY_SUPPORTS = 100_000, 5_000_000
+#: Most of the time for the local search where few sets of questions are enumerated.
+_SHORT_SEARCH = 0.3
 #: Two-valued data with at least this many patterns have many pairs that share a direction.
 _MANY_PATTERNS = 1000
 
@@ -51,8 +53,8 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
 
     1. Few columns and patterns: branch and bound, which can come to an end; where it does not,
        packed conflicts get the last part of the time.
-    2. Few sets of questions are allowed: enumerate them; where they are many, for a part of the
-       time.
+    2. Few sets of questions are allowed: enumerate them, and no more; where they are many, for a
+       part of the time.
     3. Many two-valued patterns: direction signs, unless a few rules cost what the card lacks.
     4. Otherwise packed conflicts.
     """
@@ -62,8 +64,8 @@ def plan(problem: Problem, integers: IntegerProblem, incumbent: int) -> list[Bou
     steps = []
     supports = _supports(problem)
     if supports <= _FEW_SUPPORTS:
-        steps.append(BoundStep("supports", 0.8))
-    elif supports <= _MANY_SUPPORTS and supports < 2 ** len(problem.questions):
+        return [BoundStep("supports", 0.8)]
+    if supports <= _MANY_SUPPORTS and supports < 2 ** len(problem.questions):
         steps.append(BoundStep("supports", 0.2))
     two_valued = all(np.unique(column).size <= 2 for column in integers.units.T)
     lacking = integers.ceiling - incumbent
@@ -112,7 +114,10 @@ class SearchThenProve:
     ) -> SolverResult:
         """Search and prove; Ctrl-C returns the best card so far, with its bound."""
         begin, limit = now(), check_time_limit(self.time_limit)
-        seconds = min(self._SEARCH, self.search_share * limit)
+        share = self.search_share
+        if _supports(problem) <= _FEW_SUPPORTS:  # their proof is worth the time
+            share = min(share, _SHORT_SEARCH)
+        seconds = min(self._SEARCH, share * limit)
         search = LocalSearch(time_limit=seconds, n_jobs=self.n_jobs, seed=self.seed)
         run: Run | None = None
         status: Status = "time_limit"
@@ -144,11 +149,13 @@ class SearchThenProve:
                     return "time_limit"
                 return prove_boxes(run, integers, n_jobs=self.n_jobs)
             run.report_proof(ceiling(problem, integers))
-            for step in plan(problem, integers, incumbent):
+            steps = plan(problem, integers, incumbent)
+            for step in steps:
                 if run.must_stop or _proven(run):
                     break
                 # With all the time there is, what can come to an end should.
                 endless = np.isinf(run.time_left) and step.share >= 0.5
+                endless |= self.patience is None and step is steps[-1]
                 # The published objective is rugged: there, bounds fall by fits and starts.
                 # Supports fall slowly, but come to an end.
                 blended = problem.patterns.outcomes is not None and step.method != "supports"
