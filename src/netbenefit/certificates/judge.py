@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards import PerUnit, Provenance, Scorecard
+from netbenefit.cards import PerUnit, Provenance, Scorecard, Term
 from netbenefit.certificates.boxes import check_bound, sample_text, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
 from netbenefit.certificates.recount import (
@@ -43,7 +43,7 @@ from netbenefit.certificates.recount import (
 from netbenefit.certificates.statement import Answer, Check, Statement
 from netbenefit.common import InputError, relative_gap, setting
 from netbenefit.data import PatternTable, is_event, label_in
-from netbenefit.problem import from_json
+from netbenefit.problem import Questions, from_json
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
 
@@ -280,6 +280,7 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
         recount.check_room()
         _ = recount.masses  # refuses a teacher that expects more events than there are rows
         wrong = _impossible_teacher(recount) or _wrong_flag(recount)
+        wrong = wrong or _repeated_term(recount.statement)
         wrong = wrong or questions_differ(recount.statement, recount.table)
         wrong = wrong or limits_differ(recount.statement, recount.table, certificate.answer.points)
     except InputError as error:
@@ -302,7 +303,19 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
     idle = [name for name, none in zip(statement.names, fixed, strict=True) if none]
     if idle:
         text += f"; left out, as columns without points: {', '.join(idle)}"
-    return Check("problem", True, text)
+    return Check("problem", True, "; ".join([text, *_meanings(statement)]))
+
+
+def _meanings(statement: Statement) -> Iterator[str]:
+    """What the names of columns do not tell: what they stand for, and which raw ones are absent."""
+    for name, term in zip(statement.names, statement.terms, strict=True):
+        if name != term.text() and not (isinstance(term, PerUnit) and name == term.feature):
+            yield f"{name!r} stands for {term.text()}"
+    known = {term.feature for term in statement.terms}
+    known.update(name for one in statement.readings for name in one.sources)
+    absent = [name for name in statement.features if name not in known]
+    if absent:
+        yield f"no rule can be about {', '.join(absent)}"
 
 
 def _questions_in_words(statement: Statement) -> Iterator[str]:
@@ -315,6 +328,18 @@ def _questions_in_words(statement: Statement) -> Iterator[str]:
     if asked.grouped or most < len(asked):
         limited = f", of which at most {most} may be asked" if most < len(asked) else ""
         yield f"{len(asked)} questions{limited}"
+    limited = np.unique(asked.of_answer)
+    if limited.size:
+        spreads = statement.limits.asked.spread[limited]
+        low, high = int(spreads.min()), int(spreads.max())
+        most = f"{low}" if low == high else f"{low} to {high}"
+        yield f"answers to a question at most {most} points apart"
+    told = Questions.of_terms(statement.terms)
+    if asked.grouped and not np.array_equal(asked.of_column, told.of_column):
+        for q, name in enumerate(asked.names):
+            own = [statement.names[k] for k in np.flatnonzero(asked.of_column == q)]
+            if len(own) > 1:
+                yield f"{name!r} is a question about {', '.join(own)}"
 
 
 def _impossible_teacher(recount: RecountedProblem) -> str | None:
@@ -329,6 +354,15 @@ def _impossible_teacher(recount: RecountedProblem) -> str | None:
         most = float(share * sum(events) / (sum(events) + sum(others)))
         if stated > most + SLACK + 1.0 / lesson.denominator:
             return f"the teacher's stated net benefit is {stated:g}, but none exceeds {most:g}"
+    return None
+
+
+def _repeated_term(statement: Statement) -> str | None:
+    """Columns that are the same: points of only one of them could be compared."""
+    seen: dict[Term, str] = {}
+    for name, term in zip(statement.names, statement.terms, strict=True):
+        if seen.setdefault(term, name) != name:
+            return f"columns {seen[term]!r} and {name!r} are the same: {term.text()}"
     return None
 
 
