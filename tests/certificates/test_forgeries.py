@@ -269,6 +269,10 @@ def test_a_logarithm_is_one_in_the_data_too() -> None:
     card = replace(case.card, rules=rules)
     assert not verify(card, lie, COLUMNS, EVENT).consistent
     assert not verify(card, lie, wide, EVENT).consistent
+    unchecked = verify(card, lie, case.problem.patterns)
+    assert unchecked.consistent
+    assert not unchecked.accepted
+    assert unchecked.summary.startswith("consistent, but not all of the columns are known")
 
 
 def test_what_a_card_prints_is_compared() -> None:
@@ -283,6 +287,7 @@ def test_what_a_card_prints_is_compared() -> None:
         "yes or no": replace(card, rules=rules),
         "the columns of an array are": replace(card, feature_names=card.feature_names[::-1]),
         "it says prevalence": replace(card, provenance=replace(origin, prevalence=0.49)),
+        "it says status": replace(card, provenance=replace(origin, status="proven optimal")),
     }
     for text, lie in lies.items():
         failures = replace(case, card=lie).verdict().failures

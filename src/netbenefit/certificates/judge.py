@@ -26,7 +26,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,7 @@ from netbenefit.certificates.recount import (
 from netbenefit.certificates.statement import Answer, Check, Statement
 from netbenefit.common import InputError, relative_gap, setting
 from netbenefit.data import PatternTable, is_event, label_in
-from netbenefit.problem import Questions, from_json
+from netbenefit.problem import Questions, Status, from_json
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
 
@@ -243,6 +243,9 @@ def _checks(
     yield _check_card(card, certificate, recount, outcome)
     if not isinstance(data, PatternTable):
         yield _check_scores(card, certificate, recount, data)
+    elif unknown := [f"{name!r} as {term.text()}" for name, term in _unlike(statement)]:
+        text = f"patterns do not show {', '.join(unknown)}: pass the raw columns"
+        yield Check("scores", None, text)
     if certificate.proof is None:
         yield Check("bound", True, "none is claimed: nothing is proven about better cards")
         return
@@ -308,9 +311,8 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
 
 def _meanings(statement: Statement) -> Iterator[str]:
     """What the names of columns do not tell: what they stand for, and which raw ones are absent."""
-    for name, term in zip(statement.names, statement.terms, strict=True):
-        if name != term.text() and not (isinstance(term, PerUnit) and name == term.feature):
-            yield f"{name!r} stands for {term.text()}"
+    for name, term in _unlike(statement):
+        yield f"{name!r} stands for {term.text()}"
     known = {term.feature for term in statement.terms}
     known.update(name for one in statement.readings for name in one.sources)
     absent = [name for name in statement.features if name not in known]
@@ -328,16 +330,16 @@ def _questions_in_words(statement: Statement) -> Iterator[str]:
     if asked.grouped or most < len(asked):
         limited = f", of which at most {most} may be asked" if most < len(asked) else ""
         yield f"{len(asked)} questions{limited}"
-    limited = np.unique(asked.of_answer)
-    if limited.size:
-        spreads = statement.limits.asked.spread[limited]
+    listed = np.unique(asked.of_answer)
+    if listed.size:
+        spreads = statement.limits.asked.spread[listed]
         low, high = int(spreads.min()), int(spreads.max())
-        most = f"{low}" if low == high else f"{low} to {high}"
-        yield f"answers to a question at most {most} points apart"
+        apart = f"{low}" if low == high else f"{low} to {high}"
+        yield f"answers to a question at most {apart} points apart"
     told = Questions.of_terms(statement.terms)
     if asked.grouped and not np.array_equal(asked.of_column, told.of_column):
         for q, name in enumerate(asked.names):
-            own = [statement.names[k] for k in np.flatnonzero(asked.of_column == q)]
+            own = [statement.names[k] for k in np.flatnonzero(asked.of_column == q).tolist()]
             if len(own) > 1:
                 yield f"{name!r} is a question about {', '.join(own)}"
 
@@ -355,6 +357,18 @@ def _impossible_teacher(recount: RecountedProblem) -> str | None:
         if stated > most + SLACK + 1.0 / lesson.denominator:
             return f"the teacher's stated net benefit is {stated:g}, but none exceeds {most:g}"
     return None
+
+
+def _unlike(statement: Statement) -> Iterator[tuple[str, Term]]:
+    """Columns whose names do not say what they are."""
+    for name, term in zip(statement.names, statement.terms, strict=True):
+        plain = isinstance(term, PerUnit) and (term.lower, term.upper, term.log) == (
+            None,
+            None,
+            False,
+        )
+        if name != term.text() and not (plain and name == term.feature):
+            yield name, term
 
 
 def _repeated_term(statement: Statement) -> str | None:
@@ -460,6 +474,8 @@ def _wrong_record(
         for name, value in copied.items()
         if (stated := getattr(origin, name)) is not None and stated != value
     ]
+    if origin.status is not None and origin.status not in get_args(Status):
+        wrong.append(f"it says status = {origin.status!r}, which no search ends with")
     if origin.status == "optimal" and not reached:
         wrong.append("it calls itself optimal, which the certificate does not")
     if len(answer.cutoffs) != len(statement.thresholds) - 1:
@@ -509,6 +525,8 @@ def _summary(certificate: Certificate, verdict: Verdict, sample: int | None) -> 
         return f"refused: {', '.join(failed)} did not hold"
     if verdict.accepted:
         text = f"accepted: {_acceptance(certificate)}"
+    elif all(check.ok for check in verdict.checks if check.name != "scores"):
+        text = "consistent, but not all of the columns are known"
     else:
         assert sample is not None  # nothing else is left out
         text = f"consistent, bound not fully recounted: {sample_text(sample)}"
