@@ -24,6 +24,7 @@ from netbenefit.cards.scorecard import Scorecard
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.journal import Progress, lock_file
+from netbenefit.common.numbers import relative_gap
 from netbenefit.common.parallel import finished_tasks
 from netbenefit.metrics import benefit as metrics
 from netbenefit.metrics.measures import size_of
@@ -152,20 +153,31 @@ def _auroc_of_score(model: Any, split: Split) -> float | None:
 
 
 def _solved(model: Any) -> dict[str, Any]:
-    """What a solver says: value, bound, gap; the card."""
+    """What a solver says: value, bound, gap; the card.
+
+    For the integer program these are HiGHS's own bound, gap and "optimal", as the paper's are
+    Gurobi's: they are not proven.
+    """
     result = getattr(model, "result_", None)
     if result is None:
         nothing = dict.fromkeys(("objective", "bound", "gap", "penalty"))
         return {**nothing, "status": "", "card": ""}
     gap = model.gap_ if hasattr(model, "gap_") else result.gap
+    bound, status = result.bound, result.status
+    details = {} if result.proof is None else result.proof.details
+    if "solver_bound" in details:
+        bound = details["solver_bound"]
+        if bound <= math.nextafter(result.objective, math.inf):  # equal, but rounded up
+            bound, status = result.objective, "optimal"
+        gap = relative_gap(result.objective, bound)
     certificate = getattr(model, "certificate_", None)
     penalty = None if certificate is None else float(certificate.problem.penalty)
     return {
         "objective": result.objective,
-        "bound": result.bound,
+        "bound": bound,
         "gap": None if gap is None or not math.isfinite(gap) else float(gap),
         "penalty": penalty,
-        "status": result.status,
+        "status": status,
         "card": model.scorecard_.to_json(),
     }
 

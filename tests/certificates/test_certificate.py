@@ -250,7 +250,6 @@ def _put(path: str, value: object):  # type: ignore[no-untyped-def]
         ("answer.points.0", "1", r"answer\.points\[0\] must be an integer"),
         ("answer.objective", "x", r"answer\.objective must be a fraction"),
         ("answer.smooth", "0", r"answer\.smooth is not a known key"),
-        ("proof.rounded", 0, r"proof\.rounded must be true or false"),
         ("proof.details", [], r"proof\.details must be an object"),
         ("proof.boxes.count", 3, "does not hold 6 entries"),
         ("proof.boxes.count", -1, "at least one box of at least one column"),

@@ -202,7 +202,7 @@ def coarse(problem: Problem, worse: Any, total: Fraction) -> Certificate:
     )
     scale = ValueScale(total, whole.constant, whole.price, whole.question_price, whole.exact)
     bound = whole.to_objective(int(ceiling.values[0]))
-    claim = Claim("forgery", bound, True, whole.rounding, {}, scale, ceiling)
+    claim = Claim("forgery", bound, whole.rounding, {}, scale, ceiling)
     return Certificate.from_json(replace(honest, proof=claim).to_json())
 
 

@@ -216,9 +216,9 @@ def slow_value(whole: IntegerRecount, boxes: Boxes, b: int) -> int | None:
         need = g * sum(t for _, t in members if t > 0)
         most = [max(D[k] * low[k], D[k] * high[k]) for k in columns]
         if sum(most) >= need and way == Way.ORDER:
-            left = [0 if low[k] == high[k] == 0 else D[k] for k in columns]
-            gcd = math.gcd(*left)
-            key = tuple(d // gcd for d in left)
+            turns = [0 if low[k] == high[k] == 0 else D[k] for k in columns]
+            gcd = math.gcd(*turns)
+            key = tuple(d // gcd for d in turns)
             pools[key] = pools.get(key, 0) + y
         if sum(most) >= need and way == Way.SIGNS:
             need -= sum(most[k] for k in columns if decided[k])

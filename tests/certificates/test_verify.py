@@ -272,7 +272,7 @@ def test_a_sample_is_drawn_by_what_a_false_box_could_hide(published: Case) -> No
 def test_bounds_without_boxes_become_the_ceiling(case: Case) -> None:
     result = prove(case.problem)
     assert result.proof is not None
-    proof = Proof("direction signs", result.proof.bound, rounded=True, details={"seconds": 2.5})
+    proof = Proof("direction signs", result.proof.bound, details={"seconds": 2.5})
     certificate = make_certificate(
         case.problem, replace(result, proof=proof), taught=case.taught, bins=case.bins
     )

@@ -117,10 +117,20 @@ def test_verify_needs_its_files(fitted: tuple[str, Path, Path], table: Path) -> 
     assert "no such file" in error("verify", card, "nothing.json", table)
 
 
-@pytest.mark.parametrize("solver", ["exact", "milp"])
-def test_other_ways_to_prove(table: Path, solver: str) -> None:
-    printed = run("fit", table, *FIT, "--solver", solver, "--time-limit", 60)
-    assert re.search(r"Proven optimal.*: no card within these limits has a higher", printed)
+def test_the_exact_solver_proves(table: Path) -> None:
+    printed = run("fit", table, *FIT, "--solver", "exact", "--time-limit", 60)
+    assert "Proven optimal: no card within these limits has a higher" in printed
+
+
+def test_what_the_integer_program_reports_is_no_proof(table: Path, tmp_path: Path) -> None:
+    card, proof = tmp_path / "card.json", tmp_path / "proof.json"
+    files = ("--out", card, "--certificate", proof)
+    printed = run("fit", table, *FIT, "--solver", "milp", "--time-limit", 60, *files)
+    assert "Proven optimal" not in printed
+    said = r"HiGHS\s+reports\s+a\s+bound\s+of\s+0\.\d+ .*it\s+is\s+not\s+a\s+proof"
+    assert re.search(said, printed, re.DOTALL)
+    assert "accepted: no allowed card is better by more than" in run("verify", card, proof, table)
+    assert Certificate.load(proof).proof.method == "ceiling"
 
 
 @pytest.mark.parametrize("solver", ["local", "anneal"])

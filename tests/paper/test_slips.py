@@ -543,7 +543,7 @@ def test_one_big_m_for_both_families_cuts_off_every_card() -> None:
     table = PatternTable.from_arrays(X, y)
     problem = Problem.build(table, Thresholds.of([0.5]), penalty=0.0, bounds={"x0": (-5, -2)})
     result = MixedInteger(time_limit=60.0).solve(problem)
-    assert result.status == "optimal"
+    assert result.status in ("finished", "optimal")
     assert result.cutoffs == (0,)
     best = max(problem.evaluate([v]).objective for v in allowed)
     assert problem.evaluate(result.points).objective == best

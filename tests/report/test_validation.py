@@ -239,7 +239,7 @@ def claimed(
 ) -> Certificate:
     """A certificate with another objective and bound."""
     scale = ValueScale(Fraction(1), Fraction(0), 0, 0, True)
-    claim = Claim("milp", Fraction(bound), True, Fraction(rounding), {}, scale, None)
+    claim = Claim("milp", Fraction(bound), Fraction(rounding), {}, scale, None)
     answer = certificate.answer._replace(objective=Fraction(objective))
     problem = replace(certificate.problem, teacher=None)
     return replace(certificate, problem=problem, answer=answer, proof=claim)

@@ -10,12 +10,12 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from netbenefit import Scorecard
+from netbenefit import RSSDNBClassifier, Scorecard
 from netbenefit.validation.models import TunedClassifier, lasso
 from reproduction import run as runner
 from reproduction.methods import FullRankLogistic, independent_columns, make_model, recipe_of
 from reproduction.plan import METHODS, PAPER_METHODS, Job
-from reproduction.run import FOLDS, fold_rows, run_job, split_of
+from reproduction.run import FOLDS, _solved, fold_rows, run_job, split_of
 
 
 @pytest.fixture
@@ -80,6 +80,20 @@ def test_solvers_say_how_far_they_got() -> None:
     assert 0 <= riskslim["gap"] < 1
     (boosted,) = run_job(job("xgboost"))
     assert boosted["size"] is None
+
+
+def test_the_integer_program_shows_what_its_solver_reports() -> None:
+    """Unlike `result_`, which claims only the ceiling."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (40, 2))
+    y = (X[:, 0] + rng.normal(size=40) > 1).astype(int)
+    model = RSSDNBClassifier(max_points=2, time_limit=60).fit(X, y)
+    assert model.result_.status == "finished"
+    assert model.result_.gap > 0
+    shown = _solved(model)
+    assert (shown["status"], shown["gap"]) == ("optimal", 0.0)
+    assert shown["bound"] == shown["objective"] < model.result_.bound
+    assert _solved(RSSDNBClassifier(solver="local", max_points=2).fit(X, y))["gap"] is None
 
 
 def test_every_method_has_its_published_settings() -> None:

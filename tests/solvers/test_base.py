@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 from rich.console import Console
 
+from netbenefit.cards.scorecard import Provenance
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.problem.problem import Problem, Progress
+from netbenefit.problem.problem import Problem, Progress, Proof
 from netbenefit.solvers.base import (
     LiveLine,
     allowed_start,
@@ -60,3 +62,21 @@ def test_the_conclusion_of_a_proof() -> None:
     result = SearchThenProve().solve(Problem.build(table, Thresholds.of([0.5])))
     text = "Proven optimal: no card within these limits has a higher objective."
     assert conclude(result) == text
+
+
+def test_the_conclusion_tells_reports_from_proofs() -> None:
+    """A solver's bound has a sentence of its own, unless the card is proven optimal."""
+    table = PatternTable.from_arrays([[0], [1], [1]], [0, 1, 1])
+    optimal = SearchThenProve().solve(Problem.build(table, Thresholds.of([0.5])))
+    details = {"solver": "HiGHS", "solver_bound": 0.6000001}
+    proof = Proof("ceiling", Fraction(2), details=details)
+    result = replace(optimal, proof=proof, status="finished", objective=0.5, bound=2.0)
+    said = " HiGHS reports a bound of 0.600001 on the objective, which nobody can recount: it is "
+    assert conclude(result) == (
+        "Within 300.0% of the best possible card: no card within these limits has an objective "
+        f"above 2.000000.{said}not a proof."
+    )
+    origin = Provenance(version="0", objective=0.5, share_kept=0.9, share_bound=1.5)
+    assert conclude(result, origin).endswith(f"could keep more is not known.{said}not a proof.")
+    assert conclude(result, replace(origin, share_bound=0.95)).endswith(f"95.0%.{said}not a proof.")
+    assert "reports" not in conclude(replace(result, status="optimal"))

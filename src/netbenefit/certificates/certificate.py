@@ -309,7 +309,6 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
     return Claim(
         method=proof.method,
         bound=bound,
-        rounded=proof.rounded,
         rounding=integers.rounding,
         details=proof.details,
         scale=ValueScale(

@@ -147,7 +147,6 @@ class Claim:
 
     method: str
     bound: Fraction
-    rounded: bool
     rounding: Fraction
     details: dict[str, Any]
     scale: ValueScale
@@ -551,7 +550,6 @@ def read_claim(data: Any, path: str) -> Claim | None:
         path,
         method=read_text,
         bound=read_fraction,
-        rounded=read_boolean,
         rounding=read_fraction,
         details=_read_details,
         scale=_read_scale,

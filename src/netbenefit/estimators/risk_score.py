@@ -116,7 +116,8 @@ class RiskScoreClassifier(CardClassifier):
     solver : {"auto", "exact", "milp", "local", "anneal"} or solver object, default="auto"
         ``"auto"`` searches, then proves how good the card is in the time that is left.
         ``"exact"`` gives the proof more of the time.  ``"milp"`` hands the published integer
-        program to HiGHS; ``"local"`` only searches; ``"anneal"`` is the published annealing.
+        program to HiGHS, whose own bound is passed on but proves nothing; ``"local"`` only
+        searches; ``"anneal"`` is the published annealing.
     time_limit : float, default=10.0
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     random_state : int, RandomState or None, default=0

@@ -26,7 +26,8 @@ class RSSDNBClassifier(RiskScoreClassifier):
     ----------
     solver : {"milp", "anneal", "auto", "exact", "local"} or solver object, default="milp"
         ``"milp"`` is the published integer program, solved by HiGHS; ``"anneal"`` the published
-        annealing, RSS-DNB-SA, of 10,000 steps.  The others maximise the same objective faster.
+        annealing, RSS-DNB-SA, of 10,000 steps.  The others maximise the same objective faster;
+        ``"auto"`` and ``"exact"`` also prove how good the card is, which HiGHS cannot.
     time_limit : float, default=600.0
         Seconds, or None.  The authors gave their integer programs ten minutes.
     penalty : "paper", "auto" or float, default="paper"

@@ -136,8 +136,6 @@ class Proof:
     method: str  #: such as "branch and bound" or "direction signs"
     bound: Fraction  #: no allowed card has a higher objective
     boxes: Boxes | None = None  #: of branch and bound: they cover the search space
-    #: whether a floating-point solver took part; its result was rounded outward
-    rounded: bool = False
     #: what real weights, held in whole numbers, can add to the bound
     rounding: Fraction = Fraction(0)
     #: figures for the trace and the certificate; only what JSON can hold

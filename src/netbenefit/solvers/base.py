@@ -36,17 +36,23 @@ def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
     """One honest sentence about how far from the best possible card a card is.
 
     Where the card's ``origin`` names a teacher, it says how much of the teacher's net benefit the
-    card keeps, and how much any other card could.
+    card keeps, and how much any other card could.  What a solver reports, but nobody can recount,
+    follows in a sentence of its own.
     """
     if origin is not None and origin.updated is not None and origin.objective is None:
         return "The points were searched on a sample of the rows: nothing is proven about all rows."
     if origin is not None and origin.share_kept is not None:
-        return _share(result, origin.share_kept, origin.share_bound)
+        proven = _share(result, origin.share_kept, origin.share_bound)
+    else:
+        proven = _distance(result)
+    return proven + _hearsay(result)
+
+
+def _distance(result: SolverResult) -> str:
+    """How far the best possible card can be, as far as it is proven."""
     proof = result.proof
     if result.status == "optimal":
-        solver = proof.method if proof is not None and proof.rounded else ""
-        trust = f" (as far as {solver} can be trusted)" if solver else ""
-        return f"Proven optimal{trust}: no card within these limits has a higher objective."
+        return "Proven optimal: no card within these limits has a higher objective."
     if proof is None:
         return "Nothing is proven: better cards may exist (solvers auto and exact give a bound)."
     bound = f"no card within these limits has an objective above {_up(proof.bound, 6)}"
@@ -56,6 +62,18 @@ def conclude(result: SolverResult, origin: Provenance | None = None) -> str:
     return f"Within {_up(100 * gap, 1)}% of the best possible card: {bound}."
 
 
+def _hearsay(result: SolverResult) -> str:
+    """What an integer programming solver reports; nothing where the card is proven optimal."""
+    details = {} if result.proof is None else result.proof.details
+    if result.status == "optimal" or "solver_bound" not in details:
+        return ""
+    bound = _up(Fraction(details["solver_bound"]), 6)
+    return (
+        f" {details['solver']} reports a bound of {bound} on the objective, which nobody can "
+        "recount: it is not a proof."
+    )
+
+
 def _share(result: SolverResult, kept: float, most: float | None) -> str:
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
     if result.questions != result.size:
@@ -63,8 +81,7 @@ def _share(result: SolverResult, kept: float, most: float | None) -> str:
     own = f"This card of {rules} keeps {share_text(kept)} of the net benefit of the model behind it"
     if most is None or (most >= 1.0 and most > kept):
         return f"{own}; whether another card of at most {rules} could keep more is not known."
-    exact = result.status == "optimal" and not (result.proof is not None and result.proof.rounded)
-    if exact:
+    if result.status == "optimal":
         return f"{own}, and no card of at most {rules} can keep more: this is proven."
     most_text = _up(Fraction(100) * Fraction(most), 1)
     return f"{own}; no card of at most {rules} can keep more than {most_text}%."
@@ -322,6 +339,12 @@ class Run:
         with self._lock:
             if self.proof is not None and self.proof.boxes is None:
                 self.proof = self._recountable
+
+    def remark(self, text: str) -> None:
+        """Put into the trace what is worth knowing, but moves neither card nor bound."""
+        with self._lock:
+            if self._trace:
+                self._note(self._trace[-1].objective, self._trace[-1].size, text)
 
     def _note(self, objective: float, size: int, source: str = "") -> None:
         row = TraceRow(self.seconds, objective, size, self.bound, source or self.solver)

@@ -214,8 +214,6 @@ def _count_boxes(
         problem, integers, bar, must_stop=must_stop, n_jobs=n_jobs, every_vector=True
     )
     complete, boxes = search.run()
-    if boxes is None:
-        return False
     for points in _vectors(boxes, bar):
         if must_stop():
             return False

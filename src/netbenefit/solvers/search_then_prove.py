@@ -13,7 +13,6 @@ import numpy as np
 
 from netbenefit.common import IntArray
 from netbenefit.problem import (
-    Asked,
     Boxes,
     IntegerProblem,
     NoCardFound,
@@ -23,7 +22,7 @@ from netbenefit.problem import (
     Status,
 )
 from netbenefit.solvers.base import Callback, Run, check_time_limit
-from netbenefit.solvers.bounds.packed import LeafBox, Packer, Rules, as_boxes
+from netbenefit.solvers.bounds.packed import Rules, ceiling
 from netbenefit.solvers.boxes.search import fits_boxes, no_card, prove_boxes
 from netbenefit.solvers.clock import now
 from netbenefit.solvers.local_search import LocalSearch
@@ -127,7 +126,7 @@ class SearchThenProve:
         if status != "interrupted":
             status = self._prove(run)
         if run.best is not None:  # whatever has stopped the work, something is proven
-            run.finish_proof(_ceiling(problem, IntegerProblem.of(problem)))
+            run.finish_proof(ceiling(problem, IntegerProblem.of(problem)))
             run.keep_recountable()
         if run.best is None:
             raise no_card(problem, proven=status == "finished")
@@ -144,7 +143,7 @@ class SearchThenProve:
                 if not fits_boxes(integers):
                     return "time_limit"
                 return prove_boxes(run, integers, n_jobs=self.n_jobs)
-            run.report_proof(_ceiling(problem, integers))
+            run.report_proof(ceiling(problem, integers))
             for step in plan(problem, integers, incumbent):
                 if run.must_stop or _proven(run):
                     break
@@ -196,16 +195,6 @@ class SearchThenProve:
             return "interrupted"
         # Bounds count seconds of their own, which compilation uses up as well.
         return "time_limit" if time.perf_counter() - begin >= left else "finished"
-
-
-def _ceiling(problem: Problem, integers: IntegerProblem) -> Proof:
-    """The trivial bound: every pattern called right, with one box for all points."""
-    packer = Packer(integers, Rules.of(problem))
-    asked = np.full(packer.n_questions, Asked.EITHER, dtype=np.int64)
-    value = packer.value(packer.tighten(integers.lower, integers.upper))
-    boxes = as_boxes([LeafBox(integers.lower, integers.upper, asked, value)])
-    bound = integers.to_objective(value)
-    return Proof("ceiling", bound, boxes=boxes, rounding=integers.rounding)
 
 
 def _incumbent(run: Run, integers: IntegerProblem) -> int | None:

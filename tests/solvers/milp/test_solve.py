@@ -13,8 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+from netbenefit.cards.scorecard import Provenance
+from netbenefit.certificates.certificate import Certificate, make_certificate
+from netbenefit.certificates.judge import verify
 from netbenefit.common.checks import InputError
 from netbenefit.data.patterns import PatternTable
+from netbenefit.estimators.training import assemble_card
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import (
     AtLeast,
@@ -27,6 +31,8 @@ from netbenefit.problem.constraints import (
     Values,
 )
 from netbenefit.problem.problem import IntegerProblem, Problem, Progress, SolverResult
+from netbenefit.solvers.base import conclude, round_up
+from netbenefit.solvers.bounds.packed import ceiling
 from netbenefit.solvers.milp import solve as milp
 from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
@@ -171,21 +177,39 @@ def test_big_m_is_tight() -> None:
 
 
 def check(problem: Problem, result: SolverResult) -> None:
-    """Compare with brute force."""
+    """Compare with brute force; what the solver reports is right, but only the ceiling proven."""
     best = brute_force(problem)
     assert best is not None
     objective = problem.evaluate(result.points).objective
     assert problem.feasible(result.points)
-    assert result.proof is not None
+    is_the_ceiling(problem, result)
     assert result.proof.bound >= best[0]
-    if result.proof.rounded or result.status == "optimal":
-        assert objective == best[0]
+    assert (result.status == "optimal") == result.proof.settles(objective)
     integers, model = IntegerProblem.of(problem), build_model(problem)
-    if integers.exact and model.trusted and not model.rounded and model.margin < 0.5:
-        assert result.status == "optimal"
-        assert result.proof.bound == best[0]
-    elif model.trusted:  # thousandths of a row may be finer than the margin for tolerances
-        assert float(result.proof.bound - best[0]) < 1e-6
+    details = result.proof.details
+    if not model.trusted:
+        assert "solver_bound" not in details
+        return
+    assert objective == best[0]
+    reported = Fraction(details.get("solver_bound", result.bound))
+    assert reported >= best[0] or result.status == "optimal"
+    if result.status != "optimal":
+        assert result.status == "finished"
+        # thousandths of a row may be finer than the margin for tolerances
+        exact = integers.exact and not model.rounded and model.margin < 0.5
+        assert float(reported - best[0]) < (1e-15 if exact else 1e-6)
+
+
+def is_the_ceiling(problem: Problem, result: SolverResult) -> None:
+    """The bound is the sum of all gains that pay, less certain prices, with one box for all."""
+    integers, proof = IntegerProblem.of(problem), result.proof
+    assert (proof.method, len(proof.boxes)) == ("ceiling", 1)
+    assert proof.bound == ceiling(problem, integers).bound
+    assert proof.bound <= integers.to_objective(integers.ceiling)
+    assert np.array_equal(proof.boxes.lower, [problem.lower])
+    assert np.array_equal(proof.boxes.upper, [problem.upper])
+    assert integers.to_objective(int(proof.boxes.values[0])) == proof.bound
+    assert result.status == "optimal" or result.bound == round_up(proof.bound)
 
 
 def solve_from_nothing(problem: Problem, **settings: object) -> SolverResult | None:
@@ -233,18 +257,48 @@ def test_equals_brute_force_without_a_common_scale(problem: Problem) -> None:
 
 
 def test_starts_from_a_local_search_and_reports_progress() -> None:
+    problem = some_problem(n=20, n_columns=2, max_points=2)
     reports: list[Progress] = []
-    result = MixedInteger().solve(
-        some_problem(n=20, n_columns=2, max_points=2), callback=reports.append
-    )
-    assert result.status == "optimal"
+    result = MixedInteger().solve(problem, callback=reports.append)
     assert result.solver == "milp"
-    assert reports[0].bound is not None
-    assert [t.bound for t in reports] == sorted((t.bound for t in reports), reverse=True)
-    assert all(t.bound >= result.objective for t in reports)
-    assert result.proof.rounded
-    assert result.proof.method == "integer program (HiGHS)"
-    assert {"solver_bound", "margin", "rows", "variables", "big_m"} <= result.proof.details.keys()
+    assert {t.bound for t in reports} == {result.bound}
+    is_the_ceiling(problem, result)
+
+
+def test_the_bound_of_the_solver_is_information() -> None:
+    """It is in the details, in the trace and in a sentence; bound, gap and status ignore it."""
+    problem = some_problem(n=20, n_columns=2, max_points=2)
+    result = MixedInteger().solve(problem)
+    best = brute_force(problem)
+    assert problem.evaluate(result.points).objective == best[0]
+    assert result.status == "finished"
+    assert result.gap > 0.05
+    details = result.proof.details
+    assert details.keys() == {
+        *("solver", "rows", "variables", "big_m", "margin", "objective_of_one", "solver_bound")
+    }
+    assert details["solver"] == "HiGHS"
+    assert details["solver_bound"] == round_up(best[0])
+    assert result.trace[-1].source == f"HiGHS reports a bound of {round_up(best[0])!r}"
+    assert all(row.bound == result.bound for row in result.trace if row.source.startswith("HiGHS"))
+    text = conclude(result)
+    assert text.startswith("Within ")
+    up = math.ceil(best[0] * 10**6) / 10**6
+    assert text.endswith(
+        f". HiGHS reports a bound of {up:.6f} on the objective, which nobody can recount: it is "
+        "not a proof."
+    )
+
+
+def test_the_bound_that_is_returned_can_be_recounted() -> None:
+    problem = some_problem(n=20, n_columns=2, max_points=2)
+    result = MixedInteger().solve(problem)
+    certificate = make_certificate(problem, result)
+    card = assemble_card(problem, result, Provenance(version="0"))
+    verdict = verify(card, Certificate.from_json(certificate.to_json()), problem.patterns)
+    assert verdict.accepted, verdict.failures
+    assert certificate.proof.bound == result.proof.bound
+    assert certificate.proof.details == result.proof.details
 
 
 def hard_problem() -> Problem:
@@ -299,12 +353,12 @@ def test_an_error_of_the_callback_ends_the_solver() -> None:
         MixedInteger().solve(problem, start=problem.nearest_to_zero(), callback=fail)
 
 
-def test_impossible_rates_are_reported_as_proven() -> None:
+def test_impossible_rates_are_reported() -> None:
     table = PatternTable.from_arrays([[0], [1], [2], [3]], [1, 0, 0, 1])
     problem = Problem.build(
         table, Thresholds.of([0.5]), constraints=[MinTPR(0.5, 1), MaxFPR(0.5, 0)], max_points=3
     )
-    with pytest.raises(InputError, match="no card meets the constraints: HiGHS has proven"):
+    with pytest.raises(InputError, match="no card meets the constraints, as HiGHS reports"):
         MixedInteger().solve(problem, start=problem.nearest_to_zero())
 
 
@@ -366,11 +420,9 @@ def test_a_bound_below_a_known_card_is_not_believed(
     fake(monkeypatch, answer)
     result = MixedInteger().solve(problem, start=best)
     assert result.status == "finished"
-    assert not result.proof.rounded
-    assert result.proof.bound == IntegerProblem.of(problem).to_objective(
-        IntegerProblem.of(problem).ceiling
-    )
-    assert "its bounds are not used" in result.trace[-1].source
+    assert "solver_bound" not in result.proof.details
+    assert "its bounds are not passed on" in result.trace[-1].source
+    assert "reports a bound" not in conclude(result)
 
 
 def test_a_bound_below_a_later_card_is_not_believed(
@@ -387,7 +439,7 @@ def test_a_bound_below_a_later_card_is_not_believed(
     result = MixedInteger().solve(problem, start=zero)
     assert result.status == "time_limit"
     assert np.array_equal(result.points, best)
-    assert not result.proof.rounded
+    assert "solver_bound" not in result.proof.details
 
 
 def test_the_margin_is_added(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
@@ -400,11 +452,12 @@ def test_the_margin_is_added(monkeypatch: pytest.MonkeyPatch, problem: Problem) 
 
     fake(monkeypatch, answer)
     result = MixedInteger().solve(problem, start=best)
-    assert result.status == "optimal"
-    assert result.proof.bound == problem.evaluate(best).objective
+    assert result.status == "finished"
+    reported = result.proof.details["solver_bound"]
+    assert reported == round_up(problem.evaluate(best).objective)
 
 
-def test_less_than_one_unit_above_is_optimal(
+def test_less_than_one_unit_above_is_rounded_down(
     monkeypatch: pytest.MonkeyPatch, problem: Problem
 ) -> None:
     best = solve_from_nothing(problem).points
@@ -413,7 +466,10 @@ def test_less_than_one_unit_above_is_optimal(
         return BackendAnswer("interrupted", None, None, model.value(best) + 0.99)
 
     fake(monkeypatch, answer)
-    assert MixedInteger().solve(problem, start=best).status == "optimal"
+    result = MixedInteger().solve(problem, start=best)
+    assert result.status == "time_limit"
+    reported = result.proof.details["solver_bound"]
+    assert reported == round_up(problem.evaluate(best).objective)
 
 
 def test_infeasible_against_the_evidence(monkeypatch: pytest.MonkeyPatch, problem: Problem) -> None:
@@ -421,7 +477,7 @@ def test_infeasible_against_the_evidence(monkeypatch: pytest.MonkeyPatch, proble
     result = MixedInteger().solve(problem)
     assert result.status == "finished"
     assert "no card at all" in result.trace[-1].source
-    assert not result.proof.rounded
+    assert "solver_bound" not in result.proof.details
 
 
 def test_points_that_break_the_constraints(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -475,9 +531,9 @@ def test_large_numbers_are_not_trusted() -> None:
     table = PatternTable.from_arrays(X, [0, 1, 1, 0])
     problem = Problem.build(table, Thresholds.tenths(), max_points=3, penalty=0.01)
     result = MixedInteger(time_limit=20).solve(problem)
-    assert not result.proof.rounded
+    assert "solver_bound" not in result.proof.details
     assert result.proof.bound >= brute_force(problem)[0]
-    assert any("its bound is not used" in row.source for row in result.trace)
+    assert any("its bound is not passed on" in row.source for row in result.trace)
 
 
 def test_nothing_to_do_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -490,7 +546,7 @@ def test_nothing_to_do_without_a_solver(monkeypatch: pytest.MonkeyPatch) -> None
     table = PatternTable.from_arrays([[0], [1]], [0, 1])
     result = MixedInteger().solve(Problem.build(table, Thresholds.tenths(), penalty=0.0))
     assert result.status == "optimal"
-    assert not result.proof.rounded
+    assert result.proof.details == {}
 
 
 @pytest.mark.parametrize("limit", [0, -1, "long", math.nan])

@@ -28,6 +28,7 @@ from netbenefit.problem import (
     IntegerProblem,
     Packing,
     Problem,
+    Proof,
     Reason,
     Way,
 )
@@ -460,6 +461,16 @@ def as_boxes(leaves: Sequence[LeafBox], conflicts: Conflicts | None = None) -> B
         None if (asked == Asked.EITHER).all() else asked,
         packing,
     )
+
+
+def ceiling(problem: Problem, integers: IntegerProblem) -> Proof:
+    """The bound that costs nothing: every pattern called right, with one box for all points."""
+    packer = Packer(integers, Rules.of(problem))
+    asked = np.full(packer.n_questions, Asked.EITHER, dtype=np.int64)
+    value = packer.value(packer.tighten(integers.lower, integers.upper))
+    boxes = as_boxes([LeafBox(integers.lower, integers.upper, asked, value)])
+    bound = integers.to_objective(value)
+    return Proof("ceiling", bound, boxes=boxes, rounding=integers.rounding)
 
 
 def chosen_conflicts(conflicts: Conflicts, which: IntArray) -> Conflicts:

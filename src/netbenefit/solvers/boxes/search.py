@@ -25,7 +25,7 @@ from netbenefit.common import IntArray
 from netbenefit.problem import Boxes, IntegerProblem, NoCardFound, Problem, Proof, Reason, Status
 from netbenefit.solvers.base import Run, value_of
 from netbenefit.solvers.boxes import tree as _tree
-from netbenefit.solvers.boxes.tree import NOTHING, free_groups
+from netbenefit.solvers.boxes.tree import NOTHING
 from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.jit import WORD
 
@@ -39,8 +39,8 @@ _MOST_PACE = 1 << 20
 #: Targets, as shares of the distance between the first bound and the incumbent.  The first ones
 #: are cheap; each box that waits for the next target has its flow found anew there.
 _LADDER = (0.85, 0.7, 0.55, 0.4, 0.2, 0.0)
-#: Closed boxes that are kept for a certificate.
-MOST_BOXES = 2_000_000
+#: Closed boxes after which a search ends: what cannot be written down is not claimed.
+MOST_BOXES = 4_000_000
 
 
 class BoxSearch:
@@ -54,8 +54,8 @@ class BoxSearch:
        until nothing is open or time is up.
 
     ``offer`` is called with (points, value) of vectors better than ``incumbent``, from one thread
-    at a time.  With very many boxes the outcome has none.  ``every_vector`` leaves out none that is
-    worth more than the incumbent, see ``make_tree_arrays``.
+    at a time.  ``every_vector`` leaves out none that is worth more than the incumbent, see
+    ``make_tree_arrays``.
     """
 
     def __init__(
@@ -71,12 +71,13 @@ class BoxSearch:
     ) -> None:
         self._arrays = _tree.make_tree_arrays(problem, integers, every_vector=every_vector)
         self._shared = np.array([incumbent], dtype=np.int64)
-        self._integers, self._must_stop, self._offer = integers, must_stop, offer
+        self._integers, self._offer = integers, offer
+        self._is_over = must_stop
         self._n_jobs = max(1, n_jobs)
         self._trees = [_tree.make_tree(self._arrays) for _ in range(self._n_jobs)]
         self._known = [incumbent] * self._n_jobs
         self._lock = threading.Lock()
-        self._closed: list[tuple[Any, Any]] | None = []
+        self._closed: list[tuple[Any, Any]] = []
         self._n_closed = 0
         self._counted = _NO_INCUMBENT  # the best value of boxes that did not raise the incumbent
         self._tick = 0
@@ -96,6 +97,9 @@ class BoxSearch:
         with self._lock:
             heads = [-heap[0][0] for heap in (self._jobs, self._later) if heap]
             return max([self._incumbent(), self._counted, *heads, *self._busy.values()])
+
+    def _must_stop(self) -> bool:
+        return self._n_closed > MOST_BOXES or self._is_over()
 
     def _incumbent(self) -> int:
         """The best value known; of two threads that write at once, the lower may stay shared."""
@@ -122,8 +126,8 @@ class BoxSearch:
 
     # -- the search --------------------------------------------------------------------------------
 
-    def run(self, watch: Callable[[], None] | None = None) -> tuple[bool, Boxes | None]:
-        """Search until done or stopped: whether it is done, and all boxes if they were kept.
+    def run(self, watch: Callable[[], None] | None = None) -> tuple[bool, Boxes]:
+        """Search until done or stopped: whether it is done, and all boxes.
 
         ``watch`` is called from this thread now and then.
         """
@@ -270,74 +274,23 @@ class BoxSearch:
         return box.reshape(len(jobs), 2, self._arrays.box.shape[1]), out.reshape(len(jobs), 2)
 
     def _close(self, box: IntArray, out: IntArray) -> None:
-        if self._closed is None or not len(out):
+        if not len(out):
             return
         self._n_closed += len(out)
-        if self._n_closed > MOST_BOXES:
-            self._closed = None
-            return
         small = np.abs(self._arrays.box).max(initial=0) < 2**15
         self._closed.append((box.astype(np.int16 if small else np.int64), out.copy()))
 
-    def _boxes(self) -> Boxes | None:
-        """All boxes, closed and open; None where there were too many to keep."""
-        if self._closed is None or self._n_closed + len(self._jobs) > MOST_BOXES:
-            return None
+    def _boxes(self) -> Boxes:
+        """All boxes, closed and open."""
         parts = [*self._closed, self._as_arrays(self._jobs)]
         box = np.concatenate([box for box, _ in parts])
         out = np.concatenate([out for _, out in parts])
         return Boxes(box[:, 0], box[:, 1], out[:, 0], out[:, 1].astype(np.uint8))
 
 
-# -- one-hot groups without their first column -----------------------------------------------------
-# Where exactly one column of a group is 1 in every row, a constant can be added to the points of
-# all of them: every score moves by it, and no decision changes.  If sizes are free (C0 = 0, no
-# limits on supports), the first column's points can so be made 0 and the column left out, at the
-# price of a wider range for the others.  The reduced problem has fewer columns and, in its wider
-# box, all cards of the first one and some more: its bounds are bounds of the first one.
+# -- a proof --------------------------------------------------------------------------------------
 
 
-def leave_out_references(
-    problem: Problem, groups: IntArray
-) -> tuple[Problem, Callable[[IntArray], IntArray | None]]:
-    """The problem without the first column of each group, and the way back from its points.
-
-    The way back gives None where the points do not fit into the first problem.
-    """
-    table = problem.patterns
-    lower, upper = problem.lower.copy(), problem.upper.copy()
-    for first, last in groups.tolist():
-        lower[first:last] -= problem.upper[first]
-        upper[first:last] -= problem.lower[first]
-    kept = np.setdiff1d(np.arange(lower.size), groups[:, 0])
-    smaller = replace(
-        table,
-        codes=table.codes[:, kept],
-        decimals=tuple(table.decimals[k] for k in kept),
-        names=tuple(table.names[k] for k in kept),
-        rounded=(),
-    )
-    bounds = {
-        name: (int(lower[k]), int(upper[k])) for name, k in zip(smaller.names, kept, strict=True)
-    }
-
-    def back(points: IntArray) -> IntArray | None:
-        full = np.zeros(lower.size, dtype=np.int64)
-        full[kept] = points
-        for first, last in groups.tolist():
-            part = slice(first, last)
-            least = int((problem.lower[part] - full[part]).max())
-            most = int((problem.upper[part] - full[part]).min())
-            if least > most:
-                return None
-            full[part] += min(max(0, least), most)
-        return full
-
-    return Problem.build(smaller, problem.thresholds, penalty=0, bounds=bounds), back
-
-
-#: Share of the time for a proof that can be rechecked, where there is a faster one.
-_PLAIN_SHARE, _PLAIN_SECONDS = 0.1, 10.0
 #: Pairs of patterns that a search can hold for each of its levels, and for all (at 2 to 8 bytes).
 _MOST_PAIRS, _MOST_ROOM = 300_000, 300_000_000
 
@@ -368,41 +321,18 @@ def no_card(problem: Problem, *, proven: bool) -> NoCardFound:
 
 
 def prove_boxes(run: Run, integers: IntegerProblem, *, n_jobs: int) -> Status:
-    """Prove by branch and bound until done, out of time or interrupted; ``run`` keeps the proof.
-
-    One-hot groups without a price for their size are searched twice where need be: as they are, for
-    a proof with boxes that can be rechecked, and if that takes long without their first columns,
-    which is faster.
-    """
+    """Prove by branch and bound until done, out of time or interrupted; ``run`` keeps the proof."""
     problem = run.problem
     zero = np.zeros_like(problem.lower)
     if problem.feasible(zero):  # doubling leaves it where it is, so it is looked at by itself
         run.report(1, value_of(problem, zero), zero)
-    groups = free_groups(problem)
-    with run.within(_PLAIN_SHARE if len(groups) else 1.0, _PLAIN_SECONDS):
-        status = _search(run, problem, integers, lambda points: points, n_jobs)
-    if not len(groups) or status != "time_limit" or run.must_stop or run.best is None:
-        return status  # without a card, only the problem itself shows whether there is one
-    reduced, back = leave_out_references(problem, groups)
-    return _search(run, reduced, IntegerProblem.of(reduced), back, n_jobs)
-
-
-def _search(
-    run: Run,
-    problem: Problem,
-    integers: IntegerProblem,
-    back: Callable[[IntArray], IntArray | None],
-    n_jobs: int,
-) -> Status:
-    """Prove a bound of the run's problem, or of one that holds all its cards."""
     incumbent = _NO_INCUMBENT
     if run.best is not None:
-        incumbent = integers.from_objective(run.problem.evaluate(run.best).objective)
+        incumbent = integers.from_objective(problem.evaluate(run.best).objective)
 
     def offer(points: IntArray, value: int) -> None:
-        card = back(points)
-        if card is not None and run.problem.feasible(card):
-            run.report(0, value_of(run.problem, card), card)
+        if problem.feasible(points):
+            run.report(0, value_of(problem, points), points)
 
     lenient = _is_lenient(problem, integers)
     search = BoxSearch(
@@ -422,7 +352,7 @@ def _search(
         if integers.exact or run.best is None:
             return proof
         # Rounded values: the incumbent's was rounded down, to leave no better card out.
-        return replace(proof, bound=max(proof.bound, run.problem.evaluate(run.best).objective))
+        return replace(proof, bound=max(proof.bound, problem.evaluate(run.best).objective))
 
     status: Status = "finished"
     try:
@@ -433,11 +363,11 @@ def _search(
         run.stop.set()
         _, boxes = search.run()
     run.evaluations += search.vectors
-    if lenient and boxes is not None:
+    if lenient:
         boxes, complete = _in_fractions(run, integers, boxes, incumbent)
         status = status if complete or status == "interrupted" else "time_limit"
     if run.best is not None:
-        run.finish_proof(claim(boxes if problem is run.problem else None))
+        run.finish_proof(claim(boxes))
     return status
 
 

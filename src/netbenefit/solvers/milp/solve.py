@@ -12,8 +12,16 @@ from fractions import Fraction
 from typing import Any
 
 from netbenefit.common import FloatArray, InputError, IntArray
-from netbenefit.problem import NoCardFound, Problem, Proof, SolverResult, Status, TraceRow
-from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points, value_of
+from netbenefit.problem import NoCardFound, Problem, SolverResult, Status
+from netbenefit.solvers.base import (
+    Callback,
+    Run,
+    check_time_limit,
+    first_points,
+    round_up,
+    value_of,
+)
+from netbenefit.solvers.bounds.packed import ceiling
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order, find_backend
 from netbenefit.solvers.milp.model import MilpModel, build_model
@@ -47,10 +55,11 @@ class MixedInteger:
     3. Count the objective of every answer from the data.  A solver's tolerances can make it believe
        in a better value than there is; the counted value is reported, and the difference is put
        into the trace and into the details of the proof.
-    4. Use the solver's bound only after adding a margin for its tolerances, and not at all if
-       the program's numbers are too large for them or if a counted value exceeds it.  Values are
-       whole numbers, so a bound below the next one proves optimality.  The proof is marked
-       ``rounded``, since it rests on floating-point arithmetic that is not checked.
+    4. Prove what needs no solver: the ceiling, whose box anybody can recount.  Only where the card
+       meets it is it called optimal.
+    5. Pass the solver's own bound on as information: as ``solver_bound`` in the details of the
+       proof, and in the trace.  A margin for tolerances is added; it is left out if the program's
+       numbers are too large for them, or if a counted value exceeds it.
     """
 
     time_limit: float | None = 600.0
@@ -99,7 +108,7 @@ class MixedInteger:
         return found.points, found.seconds, found.status == "interrupted"
 
     def _solve(self, monitor: SolverMonitor, first: IntArray | None) -> SolverResult:
-        """Steps 2 to 4."""
+        """Steps 2 to 5."""
         run = monitor.run
         future: Future[BackendAnswer] | None = None
         status: Status = "interrupted"
@@ -118,6 +127,7 @@ class MixedInteger:
             future = _start(monitor.backend, monitor.model, order)
             while wait([future], LOOK_SECONDS).not_done and -run.time_left < STOP_SECONDS:
                 monitor.digest()
+                run.poll()
             status = "finished"
         except KeyboardInterrupt:
             run.stop.set()
@@ -162,29 +172,27 @@ class SolverMonitor:
         self._best: Fraction | None = None
         self._worth: dict[tuple[int, ...], int | None] = {}
         self._notes: list[str] = []
-        self._trivial = Proof(
-            "every pattern called right", model.integers.to_objective(model.integers.ceiling)
-        )
-        self._proof = self._trivial
+        self._ceiling = ceiling(model.problem, model.integers)
+        self._reported: Fraction | None = None  # the solver's bound, where it is below the ceiling
         self._believed = model.trusted
         if not model.trusted:
             self._note(
                 f"{backend.name}: scores differ by up to {model.big_m:,} units, too much for its "
-                "tolerances; its bound is not used"
+                "tolerances; its bound is not passed on"
             )
 
     def begin(self, first: IntArray | None) -> None:
         """Take the first card and the bound that needs no solver."""
-        self.run.proof = self._trivial
+        self.run.proof = self._ceiling
         if first is not None:
             self._count(first)
 
     @property
     def proven(self) -> bool:
         """Whether the best card is known to be optimal."""
-        return self._best is not None and self._proof.bound <= self._best
+        return self._best is not None and self._ceiling.settles(self._best)
 
-    # -- steps 3 and 4 ---------------------------------------------------------------------------
+    # -- steps 3 and 5 ---------------------------------------------------------------------------
 
     def digest(self, answer: BackendAnswer | None = None, *, quiet: bool = False) -> None:
         """Judge all news, and the answer if there is one; ``quiet`` ignores Ctrl-C."""
@@ -242,35 +250,20 @@ class SolverMonitor:
         self.run.report(1, value_of(problem, points), points)
 
     def _bound(self, bound: float) -> None:
-        """Step 4: use a bound, with a margin, unless there is evidence against it."""
+        """Step 5: pass a bound on, with a margin, unless there is evidence against it."""
         if not self._believed:
             return
         objective = self.model.to_objective(bound)
         if self._best is not None and objective < self._best:
             self._distrust(f"claimed bound {float(objective)!r}, data have {float(self._best)!r}")
-            return
-        if objective < self._proof.bound:
-            rows, variables = self.model.shape
-            self._proof = Proof(
-                method=f"integer program ({self.backend.name})",
-                bound=objective,
-                rounded=True,
-                details={
-                    "solver_bound": bound,
-                    "margin": self.model.margin,
-                    "objective_of_one": float(self._step),
-                    "rows": rows,
-                    "variables": variables,
-                    "big_m": self.model.big_m,
-                },
-            )
-            self.run.report_proof(self._proof)
+        elif objective < (self._ceiling.bound if self._reported is None else self._reported):
+            self._reported = objective
+            self.run.remark(f"{self.backend.name} reports a bound of {round_up(objective)!r}")
 
     def _distrust(self, why: str) -> None:
-        """The solver is wrong: none of its bounds counts any more."""
-        self._believed = False
-        self._note(f"{self.backend.name}: solver {why}; its bounds are not used")
-        self._proof = self.run.proof = self._trivial
+        """The solver is wrong: none of its bounds is passed on any more."""
+        self._believed, self._reported = False, None
+        self._note(f"{self.backend.name}: solver {why}; its bounds are not passed on")
 
     def _note(self, text: str) -> None:
         if text not in self._notes:
@@ -283,8 +276,8 @@ class SolverMonitor:
         if answer.end == "infeasible":
             if self._best is None:
                 raise InputError(
-                    f"no card meets the constraints: {self.backend.name} has proven that there is "
-                    "none. Loosen or drop some of them."
+                    f"no card meets the constraints, as {self.backend.name} reports, which nobody "
+                    "can recount. Loosen or drop some of them."
                 )
             self._distrust("claimed that there is no card at all")
         if answer.end == "failed":
@@ -294,18 +287,33 @@ class SolverMonitor:
         return "time_limit" if stopped else "finished"
 
     def result(self, status: Status) -> SolverResult:
-        """The best card, with what was noted in trace and proof."""
+        """The best card under the ceiling, with what was heard and noted in trace and details."""
         run, best = self.run, self.run.best
         if best is None or self._best is None:
             raise self.model.problem.nothing_found()
-        if self._proof.bound < self._best:  # a card was counted after the bound had been believed
-            self._distrust(f"claimed bound {float(self._proof.bound)!r}")
+        if self._reported is not None and self._reported < self._best:
+            # A card was counted after the bound had been believed.
+            self._distrust(f"claimed bound {float(self._reported)!r}")
+        run.proof = replace(self._ceiling, details=self._details())
+        for note in self._notes:
+            run.remark(note)
+        return run.result(run.problem.primitive(best), status)
+
+    def _details(self) -> dict[str, Any]:
+        """What is worth knowing about the solver, if anything was heard from it."""
+        if self._reported is None and not self._notes:
+            return {}
+        rows, variables = self.model.shape
+        details: dict[str, Any] = {
+            "solver": self.backend.name,
+            "rows": rows,
+            "variables": variables,
+            "big_m": self.model.big_m,
+            "margin": self.model.margin,
+            "objective_of_one": float(self._step),
+        }
+        if self._reported is not None:
+            details["solver_bound"] = round_up(self._reported)
         if self._notes:
-            details: dict[str, Any] = {**self._proof.details, "notes": list(self._notes)}
-            self._proof = run.proof = replace(self._proof, details=details)
-        result = run.result(run.problem.primitive(best), status)
-        rows = tuple(
-            TraceRow(run.seconds, result.objective, result.size, run.bound, note)
-            for note in self._notes
-        )
-        return replace(result, trace=result.trace + rows)
+            details["notes"] = list(self._notes)
+        return details
