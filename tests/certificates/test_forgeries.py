@@ -528,3 +528,44 @@ def test_answers_are_counted_before_memory_is_taken() -> None:
     ]
     with pytest.raises(InputError, match="30,000 answers about 3,000 columns are too many"):
         Certificate.from_json(signed(data))
+
+
+@pytest.mark.parametrize("name", ["small", "blended"])
+def test_numbers_that_no_float_holds_are_refused(name: str) -> None:
+    case, huge = CASES[name](), str(10**400)
+    for path in (
+        ("proof", "bound"), ("proof", "rounding"), ("answer", "objective"),
+        ("answer", "net_benefit"), ("problem", "penalty"), ("problem", "data", "rows"),
+    ):  # fmt: skip
+        for value in (huge, f"-{huge}"):
+            data = json.loads(case.certificate.to_json())
+            place = data
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = value
+            with pytest.raises(InputError, match="must be a fraction below"):
+                Certificate.from_json(signed(data))
+
+
+def test_gaps_are_never_shown_smaller_than_they_are() -> None:
+    case = CASES["small"]()
+    proof = case.certificate.proof
+    assert proof is not None
+    best = case.certificate.answer.objective
+    for more, text in (
+        (Fraction(12344, 10**6), "1.24%"),
+        (Fraction(1, 10**6), "0.00010%"),
+        (Fraction(123, 10**9), "0.000013%"),
+        (Fraction(1, 10**400), "0.0000000000000000001%"),
+    ):
+        looser = replace(proof, bound=best * (1 + more))
+        verdict = replace(
+            case, card=replace(case.card, provenance=None),
+            certificate=replace(case.certificate, proof=looser),
+        ).verdict()  # fmt: skip
+        assert verdict.accepted
+        shown = verdict.summary.split(";")[0].removeprefix(
+            "accepted: no allowed card is better by more than "
+        )
+        assert shown == text
+        assert Fraction(shown.rstrip("%")) >= 100 * more

@@ -41,7 +41,7 @@ from netbenefit.certificates.recount import (
     rebuild_table,
 )
 from netbenefit.certificates.statement import Answer, Check, Statement
-from netbenefit.common import InputError, relative_gap, setting
+from netbenefit.common import InputError, setting
 from netbenefit.data import PatternTable, is_event, label_in
 from netbenefit.problem import Questions, Status, from_json
 
@@ -541,6 +541,10 @@ def _acceptance(certificate: Certificate) -> str:
         rounded = ", up to negligible rounding" if proof.bound > objective else ""
         return f"no allowed card is better{rounded}"
     if not objective:  # no share of it says anything
-        return f"no allowed card is worth more than {shown(proof.bound)}"
-    gap = relative_gap(float(objective), float(proof.bound))
-    return f"no allowed card is better by more than {gap:.2%}"
+        return f"no allowed card is worth more than {shown(proof.bound, up=True)}"
+    percent = 100 * (proof.bound - objective) / abs(objective)
+    places = max(
+        2, 1 - math.floor(math.log10(max(float(percent), 1e-18)))
+    )  # of a small gap, two digits
+    most = Fraction(math.ceil(percent * 10**places), 10**places)  # never less than the truth
+    return f"no allowed card is better by more than {float(most):.{places}f}%"
