@@ -32,6 +32,7 @@ from netbenefit.estimators.training import assemble_card
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxFeatures, MaxFPR, MaxQuestions, MinTPR
 from netbenefit.problem.problem import Boxes, IntegerProblem, Problem, Reason
+from netbenefit.problem.questions import Questions
 from netbenefit.solvers.base import Run
 from tests.certificates.test_packing import checker_of, some_boxes
 from tests.certificates.test_verify import COLUMNS, EVENT, RISKS, Case, learnt
@@ -268,6 +269,10 @@ def test_a_logarithm_is_one_in_the_data_too() -> None:
     card = replace(case.card, rules=rules)
     assert not verify(card, lie, COLUMNS, EVENT).consistent
     assert not verify(card, lie, wide, EVENT).consistent
+    unchecked = verify(card, lie, case.problem.patterns)
+    assert unchecked.consistent
+    assert not unchecked.accepted
+    assert unchecked.summary.startswith("consistent, but not all of the columns are known")
 
 
 def test_what_a_card_prints_is_compared() -> None:
@@ -282,6 +287,7 @@ def test_what_a_card_prints_is_compared() -> None:
         "yes or no": replace(card, rules=rules),
         "the columns of an array are": replace(card, feature_names=card.feature_names[::-1]),
         "it says prevalence": replace(card, provenance=replace(origin, prevalence=0.49)),
+        "it says status": replace(card, provenance=replace(origin, status="proven optimal")),
     }
     for text, lie in lies.items():
         failures = replace(case, card=lie).verdict().failures
@@ -446,3 +452,120 @@ def test_what_takes_too_long_or_too_much_to_multiply_is_refused() -> None:
         certificate = replace(case.certificate, proof=lie)
         failures = replace(case, certificate=certificate).verdict().failures
         assert any(text in failure for failure in failures), (text, failures)
+
+
+# -- limits that nobody would see ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("third", [1000, 1])
+def test_invented_answers_do_not_hide_cards(third: int) -> None:
+    """Answers limit points: one that no row gives can keep the best column without any."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (60, 3))
+    y = X[:, 0] | (rng.random(60) < 0.2)
+    table = PatternTable.from_arrays(X, y, names=["a", "b", "c"])
+    of, codes = [0, 1, 2], [[0, 0, 0], [1, 0, 0], [third, 0, 0]]
+    if third == 1:  # two columns, of which the first is the second's contrary
+        table = PatternTable.from_arrays(
+            np.column_stack([X[:, 0], 1 - X[:, 0], X[:, 2]]), y, names=["a", "b", "c"]
+        )
+        of, codes = [0, 0, 1], [[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]]
+    names = tuple("pqr"[: 1 + max(of)])
+    answers = np.array(codes), np.zeros(len(codes), np.int64)
+    stated = Questions(names, np.array(of), *answers)
+    problem = Problem.build(table, Thresholds.tenths(), max_points=2, questions=stated)
+    result = prove(problem)
+    card = assemble_card(problem, result, Provenance(version="0"))
+    verdict = verify(card, make_certificate(problem, result), table)
+    (failure,) = verdict.failures
+    assert "may not be listed" in failure if third == 1000 else "no row answers 'p'" in failure
+
+
+def test_stated_questions_and_spreads_are_printed() -> None:
+    table = PatternTable.from_arrays(
+        [[0, 0, 1], [1, 0, 1], [1, 1, 0], [0, 1, 0], [1, 1, 1]], [0, 1, 1, 0, 1], names=list("abc")
+    )
+    rows = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
+    stated = Questions(("ab", "c"), np.array([0, 0, 1]), rows, np.zeros(4, np.int64))
+    problem = Problem.build(table, Thresholds.tenths(), max_points=2, questions=stated)
+    result = prove(problem)
+    card = assemble_card(problem, result, Provenance(version="0"))
+    verdict = verify(card, make_certificate(problem, result), table)
+    assert verdict.accepted
+    text = {check.name: check.text for check in verdict.checks}["problem"]
+    assert "answers to a question at most 2 points apart" in text
+    assert "'ab' is a question about a, b" in text
+
+
+def test_columns_are_what_they_are_called() -> None:
+    """A certificate about one column twice, or not about all that a card scores, shows that."""
+    case = CASES["small"]()
+    first, second, *rest = case.certificate.problem.terms
+    names = case.certificate.problem.names
+    lie = replace(case.certificate.problem, terms=(first, first, *rest))
+    failures = replace(case, certificate=replace(case.certificate, problem=lie)).verdict().failures
+    assert any("are the same" in f or "not the rows" in f for f in failures)
+    verdict = verify(case.card, replace(case.certificate, problem=lie), case.problem.patterns)
+    assert f"problem: columns {names[0]!r} and {names[1]!r} are the same: {first.text()}" in (
+        verdict.failures
+    )
+    other = replace(second, feature="other") if isinstance(second, PerUnit) else second
+    lie = replace(case.certificate.problem, terms=(first, other, *rest))
+    verdict = verify(case.card, replace(case.certificate, problem=lie), case.problem.patterns)
+    text = {check.name: check.text for check in verdict.checks}["problem"]
+    assert f"{names[1]!r} stands for {other.text()}" in text
+    assert f"no rule can be about {second.feature}" in text
+
+
+def test_answers_are_counted_before_memory_is_taken() -> None:
+    data = json.loads(CASES["small"]().certificate.to_json())
+    problem, wide = data["problem"], 3000
+    names = [f"c{k}" for k in range(wide)]
+    problem["columns"] = [{**problem["columns"][0], "name": name} for name in names]
+    problem["questions"] = [
+        {"name": name, "columns": [k], "answers": [[0]] * (30_000 * (k == 0)), "spread": 2}
+        for k, name in enumerate(names)
+    ]
+    with pytest.raises(InputError, match="30,000 answers about 3,000 columns are too many"):
+        Certificate.from_json(signed(data))
+
+
+@pytest.mark.parametrize("name", ["small", "blended"])
+def test_numbers_that_no_float_holds_are_refused(name: str) -> None:
+    case, huge = CASES[name](), str(10**400)
+    for path in (
+        ("proof", "bound"), ("proof", "rounding"), ("answer", "objective"),
+        ("answer", "net_benefit"), ("problem", "penalty"), ("problem", "data", "rows"),
+    ):  # fmt: skip
+        for value in (huge, f"-{huge}"):
+            data = json.loads(case.certificate.to_json())
+            place = data
+            for key in path[:-1]:
+                place = place[key]
+            place[path[-1]] = value
+            with pytest.raises(InputError, match="must be a fraction below"):
+                Certificate.from_json(signed(data))
+
+
+def test_gaps_are_never_shown_smaller_than_they_are() -> None:
+    case = CASES["small"]()
+    proof = case.certificate.proof
+    assert proof is not None
+    best = case.certificate.answer.objective
+    for more, text in (
+        (Fraction(12344, 10**6), "1.24%"),
+        (Fraction(1, 10**6), "0.00010%"),
+        (Fraction(123, 10**9), "0.000013%"),
+        (Fraction(1, 10**400), "0.0000000000000000001%"),
+    ):
+        looser = replace(proof, bound=best * (1 + more))
+        verdict = replace(
+            case, card=replace(case.card, provenance=None),
+            certificate=replace(case.certificate, proof=looser),
+        ).verdict()  # fmt: skip
+        assert verdict.accepted
+        shown = verdict.summary.split(";")[0].removeprefix(
+            "accepted: no allowed card is better by more than "
+        )
+        assert shown == text
+        assert Fraction(shown.rstrip("%")) >= 100 * more

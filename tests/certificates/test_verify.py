@@ -816,7 +816,7 @@ def test_stated_questions_need_the_answers_of_all_rows() -> None:
     wide = resigned(
         certificate, lambda d: d["problem"]["questions"][0]["answers"].append([10**9, 0])
     )
-    assert verify(card, wide, table).failures[0].startswith("points: ")
+    assert verify(card, wide, table).failures[0].startswith("problem: no row answers 'ab' by ")
 
 
 @st.composite

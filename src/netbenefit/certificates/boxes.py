@@ -564,7 +564,7 @@ def _check_order(objective: Fraction, bound: Fraction) -> Check:
         return Check("order", False, text)
     if bound == objective:
         return Check("order", True, "the bound equals the objective")
-    return Check("order", True, f"the bound {shown(bound)} is not below the objective")
+    return Check("order", True, f"the bound {shown(bound, up=True)} is not below the objective")
 
 
 def _whole_numbers(recount: RecountedProblem, proof: Claim) -> IntegerRecount | str:
@@ -724,10 +724,10 @@ def _check_highest(checker: BoxChecker, bound: Fraction) -> Check:
         if exact is not None and exact.objective > bound:
             text = f"the card without points is worth {float(exact.objective):.9f}, above the bound"
             return Check("bound", False, text)
-    return Check("bound", True, f"no box is stated to be worth more than {shown(bound)}")
+    return Check("bound", True, f"no box is stated to be worth more than {shown(bound, up=True)}")
 
 
-def shown(value: Fraction) -> str:
-    """A number as a fraction, if that can be read, and as a decimal."""
-    short = value.denominator < 10**12
-    return f"{value} = {float(value):.6f}" if short else f"{float(value):.6f}"
+def shown(value: Fraction, *, up: bool = False) -> str:
+    """A number as a fraction, if that can be read, and as a decimal: rounded up, if asked to."""
+    decimal = float(Fraction(math.ceil(10**6 * value), 10**6) if up else value)
+    return f"{value} = {decimal:.6f}" if value.denominator < 10**12 else f"{decimal:.6f}"

@@ -26,12 +26,12 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from netbenefit.cards import PerUnit, Provenance, Scorecard
+from netbenefit.cards import PerUnit, Provenance, Scorecard, Term
 from netbenefit.certificates.boxes import check_bound, sample_text, shown
 from netbenefit.certificates.certificate import Certificate, differences, table_digest
 from netbenefit.certificates.recount import (
@@ -41,9 +41,9 @@ from netbenefit.certificates.recount import (
     rebuild_table,
 )
 from netbenefit.certificates.statement import Answer, Check, Statement
-from netbenefit.common import InputError, relative_gap, setting
+from netbenefit.common import InputError, setting
 from netbenefit.data import PatternTable, is_event, label_in
-from netbenefit.problem import from_json
+from netbenefit.problem import Questions, Status, from_json
 
 # -- the checks of cut-offs and risks: one risk per level as published, or a risk for every score --
 
@@ -243,6 +243,9 @@ def _checks(
     yield _check_card(card, certificate, recount, outcome)
     if not isinstance(data, PatternTable):
         yield _check_scores(card, certificate, recount, data)
+    elif unknown := [f"{name!r} as {term.text()}" for name, term in _unlike(statement)]:
+        text = f"patterns do not show {', '.join(unknown)}: pass the raw columns"
+        yield Check("scores", None, text)
     if certificate.proof is None:
         yield Check("bound", True, "none is claimed: nothing is proven about better cards")
         return
@@ -280,6 +283,7 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
         recount.check_room()
         _ = recount.masses  # refuses a teacher that expects more events than there are rows
         wrong = _impossible_teacher(recount) or _wrong_flag(recount)
+        wrong = wrong or _repeated_term(recount.statement)
         wrong = wrong or questions_differ(recount.statement, recount.table)
         wrong = wrong or limits_differ(recount.statement, recount.table, certificate.answer.points)
     except InputError as error:
@@ -302,7 +306,18 @@ def _check_problem(certificate: Certificate, recount: RecountedProblem) -> Check
     idle = [name for name, none in zip(statement.names, fixed, strict=True) if none]
     if idle:
         text += f"; left out, as columns without points: {', '.join(idle)}"
-    return Check("problem", True, text)
+    return Check("problem", True, "; ".join([text, *_meanings(statement)]))
+
+
+def _meanings(statement: Statement) -> Iterator[str]:
+    """What the names of columns do not tell: what they stand for, and which raw ones are absent."""
+    for name, term in _unlike(statement):
+        yield f"{name!r} stands for {term.text()}"
+    known = {term.feature for term in statement.terms}
+    known.update(name for one in statement.readings for name in one.sources)
+    absent = [name for name in statement.features if name not in known]
+    if absent:
+        yield f"no rule can be about {', '.join(absent)}"
 
 
 def _questions_in_words(statement: Statement) -> Iterator[str]:
@@ -315,6 +330,18 @@ def _questions_in_words(statement: Statement) -> Iterator[str]:
     if asked.grouped or most < len(asked):
         limited = f", of which at most {most} may be asked" if most < len(asked) else ""
         yield f"{len(asked)} questions{limited}"
+    listed = np.unique(asked.of_answer)
+    if listed.size:
+        spreads = statement.limits.asked.spread[listed]
+        low, high = int(spreads.min()), int(spreads.max())
+        apart = f"{low}" if low == high else f"{low} to {high}"
+        yield f"answers to a question at most {apart} points apart"
+    told = Questions.of_terms(statement.terms)
+    if asked.grouped and not np.array_equal(asked.of_column, told.of_column):
+        for q, name in enumerate(asked.names):
+            own = [statement.names[k] for k in np.flatnonzero(asked.of_column == q).tolist()]
+            if len(own) > 1:
+                yield f"{name!r} is a question about {', '.join(own)}"
 
 
 def _impossible_teacher(recount: RecountedProblem) -> str | None:
@@ -329,6 +356,27 @@ def _impossible_teacher(recount: RecountedProblem) -> str | None:
         most = float(share * sum(events) / (sum(events) + sum(others)))
         if stated > most + SLACK + 1.0 / lesson.denominator:
             return f"the teacher's stated net benefit is {stated:g}, but none exceeds {most:g}"
+    return None
+
+
+def _unlike(statement: Statement) -> Iterator[tuple[str, Term]]:
+    """Columns whose names do not say what they are."""
+    for name, term in zip(statement.names, statement.terms, strict=True):
+        plain = isinstance(term, PerUnit) and (term.lower, term.upper, term.log) == (
+            None,
+            None,
+            False,
+        )
+        if name != term.text() and not (plain and name == term.feature):
+            yield name, term
+
+
+def _repeated_term(statement: Statement) -> str | None:
+    """Columns that are the same: points of only one of them could be compared."""
+    seen: dict[Term, str] = {}
+    for name, term in zip(statement.names, statement.terms, strict=True):
+        if seen.setdefault(term, name) != name:
+            return f"columns {seen[term]!r} and {name!r} are the same: {term.text()}"
     return None
 
 
@@ -426,6 +474,8 @@ def _wrong_record(
         for name, value in copied.items()
         if (stated := getattr(origin, name)) is not None and stated != value
     ]
+    if origin.status is not None and origin.status not in get_args(Status):
+        wrong.append(f"it says status = {origin.status!r}, which no search ends with")
     if origin.status == "optimal" and not reached:
         wrong.append("it calls itself optimal, which the certificate does not")
     if len(answer.cutoffs) != len(statement.thresholds) - 1:
@@ -475,6 +525,8 @@ def _summary(certificate: Certificate, verdict: Verdict, sample: int | None) -> 
         return f"refused: {', '.join(failed)} did not hold"
     if verdict.accepted:
         text = f"accepted: {_acceptance(certificate)}"
+    elif all(check.ok for check in verdict.checks if check.name != "scores"):
+        text = "consistent, but not all of the columns are known"
     else:
         assert sample is not None  # nothing else is left out
         text = f"consistent, bound not fully recounted: {sample_text(sample)}"
@@ -489,6 +541,10 @@ def _acceptance(certificate: Certificate) -> str:
         rounded = ", up to negligible rounding" if proof.bound > objective else ""
         return f"no allowed card is better{rounded}"
     if not objective:  # no share of it says anything
-        return f"no allowed card is worth more than {shown(proof.bound)}"
-    gap = relative_gap(float(objective), float(proof.bound))
-    return f"no allowed card is better by more than {gap:.2%}"
+        return f"no allowed card is worth more than {shown(proof.bound, up=True)}"
+    percent = 100 * (proof.bound - objective) / abs(objective)
+    places = max(
+        2, 1 - math.floor(math.log10(max(float(percent), 1e-18)))
+    )  # of a small gap, two digits
+    most = Fraction(math.ceil(percent * 10**places), 10**places)  # never less than the truth
+    return f"no allowed card is better by more than {float(most):.{places}f}%"

@@ -168,6 +168,8 @@ def questions_differ(statement: Statement, table: PatternTable) -> str | None:
        answers to them.  Or each condition is a question of its own: the published objective.
        Where each column is a raw one, as it is, questions may be stated that group them.
     2. The codes of every row are among the answers to every question whose answers are listed.
+    3. Answers limit points, so that stated ones have to be answers that rows give, or all zeros, to
+       questions of several columns of zeros and ones: any other would hide cards from the claim.
     """
     stated, told = statement.questions, Questions.of_terms(statement.terms)  # 1.
     known = told, Questions.single(statement.names)
@@ -175,12 +177,25 @@ def questions_differ(statement: Statement, table: PatternTable) -> str | None:
         if stated.names != told.names or not np.array_equal(stated.of_column, told.of_column):
             return "its questions are not the raw columns that its columns are conditions on"
         return "the answers to its questions are not those that its conditions can give"
+    tells = any(_alike(stated, one) for one in known)
     for q in np.unique(stated.of_answer):  # 2.
         own = stated.of_column == q
         listed = set(map(tuple, stated.answers[stated.of_answer == q][:, own].tolist()))
-        for codes in np.unique(table.codes[:, own], axis=0).tolist():
-            if tuple(codes) not in listed:
-                return f"rows answer {stated.names[q]!r} by {codes}, which is not among its answers"
+        given = set(map(tuple, np.unique(table.codes[:, own], axis=0).tolist()))
+        for codes in sorted(given - listed):
+            return (
+                f"rows answer {stated.names[q]!r} by {list(codes)}, which is not among its answers"
+            )
+        if tells:
+            continue
+        flags = np.isin(table.codes[:, own], (0, 1)).all()
+        if own.sum() < 2 or not flags or np.array(table.decimals)[own].any():
+            return (
+                f"answers to {stated.names[q]!r} may not be listed, which is not about several "
+                "columns of zeros and ones"
+            )
+        for codes in sorted(listed - given - {(0,) * int(own.sum())}):
+            return f"no row answers {stated.names[q]!r} by {list(codes)}, which would limit points"
     return None
 
 

@@ -175,6 +175,8 @@ class Check(NamedTuple):
 _MOST = 10**9
 #: Most values that the points of a column can have.
 _MOST_VALUES = 20_001
+#: Most codes of answers: answers times columns.
+_MOST_CODES = 2**26
 #: How the arrays of boxes are packed.
 _PACKED = {"lower": "<i4", "upper": "<i4", "values": "<i8", "reasons": "<u1"}
 #: How the arrays of packed boxes are: of conflicts, their members, boxes, entries and fines.
@@ -415,21 +417,19 @@ def _questions(data: Any, path: str, n_columns: int) -> tuple[Questions, IntArra
     places = [k for _, columns, _, _ in read for k in columns]
     if sorted(places) != list(range(n_columns)):
         wrong(path, f"questions to which each of {n_columns} columns belongs once", places)
+    sizes = [len(rows) for _, _, rows, _ in read]
+    if sum(sizes) * n_columns > _MOST_CODES:
+        raise InputError(
+            f"{path}: {sum(sizes):,} answers about {n_columns:,} columns are too many."
+        )
     of_column = np.zeros(n_columns, dtype=np.int64)
-    answers, of_answer = [], []
+    of_answer = np.repeat(np.arange(len(read)), sizes)
+    answers = np.zeros((sum(sizes), n_columns), dtype=np.int64)
     for q, (_, columns, rows, _) in enumerate(read):
         of_column[columns] = q
-        of_answer += [q] * len(rows)
-        for row in rows:
-            codes = np.zeros(n_columns, dtype=np.int64)
-            codes[columns] = row
-            answers.append(codes)
-    questions = Questions(
-        tuple(name for name, _, _, _ in read),
-        of_column,
-        np.array(answers, dtype=np.int64).reshape(len(answers), n_columns),
-        np.array(of_answer, dtype=np.int64),
-    )
+        if rows:
+            answers[np.ix_(of_answer == q, columns)] = rows
+    questions = Questions(tuple(name for name, *_ in read), of_column, answers, of_answer)
     return questions, np.array([spread for *_, spread in read], dtype=np.int64)
 
 

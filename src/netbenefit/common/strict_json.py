@@ -128,9 +128,12 @@ def read_fraction(data: Any, path: str) -> Fraction:
     try:
         if "e" in text.lower() or "." in text:  # "1e999999999" would fill the memory
             raise ValueError
-        return Fraction(text)
+        value = Fraction(text)
     except (ValueError, ZeroDivisionError):
         wrong(path, 'a fraction such as "3/10"', data)
+    if abs(value) >= 10**100:  # a float has to hold it, for people to read
+        wrong(path, "a fraction below 10^100", data)
+    return value
 
 
 def read_number(data: Any, path: str) -> int | float:
