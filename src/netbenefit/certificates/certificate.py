@@ -149,6 +149,11 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """Read what :meth:`to_json` wrote; refuse a text that is damaged or was changed."""
+        return cls._read(text, len(text))
+
+    @classmethod
+    def _read(cls, text: str, size: int) -> Certificate:
+        """Read the text of a file of ``size`` bytes."""
         data = parse(text, "a certificate", "The file is damaged or incomplete.")
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
@@ -163,7 +168,7 @@ class Certificate:
         return cls(
             problem=problem,
             answer=read.read_answer(data["answer"], "answer"),
-            proof=read.read_claim(data["proof"], "proof"),
+            proof=read.read_claim(data["proof"], "proof", size),
             package=read_text(data["package"], "package"),
         )
 
@@ -178,10 +183,11 @@ class Certificate:
     def load(cls, path: str | os.PathLike[str]) -> Certificate:
         """Read a certificate that :meth:`save` wrote."""
         content = Path(path).read_bytes()
+        size = len(content)
         try:
             if content.startswith(b"\x1f\x8b"):
                 content = _unzip(content)
-            return cls.from_json(content.decode("utf-8-sig"))
+            return cls._read(content.decode("utf-8-sig"), size)
         except (OSError, EOFError, zlib.error):
             raise InputError(f"{path}: not a whole gzip file. Fetch it again.") from None
         except UnicodeDecodeError:

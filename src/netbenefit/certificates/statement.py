@@ -540,8 +540,8 @@ def read_answer(data: Any, path: str) -> Answer:
     )
 
 
-def read_claim(data: Any, path: str) -> Claim | None:
-    """Read what :func:`write_claim` wrote."""
+def read_claim(data: Any, path: str, size: int) -> Claim | None:
+    """Read what :func:`write_claim` wrote, from a file of ``size`` bytes."""
     if data is None:
         return None
     return _read_record(
@@ -553,7 +553,7 @@ def read_claim(data: Any, path: str) -> Claim | None:
         rounding=read_fraction,
         details=_read_details,
         scale=_read_scale,
-        boxes=_read_boxes,
+        boxes=lambda item, at: _read_boxes(item, at, size),
     )
 
 
@@ -579,10 +579,10 @@ def _read_scale(data: Any, path: str) -> ValueScale:
 class _Unpacker:
     """Unpacks the arrays of an object, and counts what they take before it is taken."""
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], size: int = 2**30) -> None:
         letters = sum(len(value) for value in data.values() if isinstance(value, str))
-        #: Bytes that all arrays may take: in proportion to the text, and in all.
-        self.left = min(2**30, 2**26 + 100 * letters)
+        #: Bytes that all arrays may take: in proportion to text and file, and in all.
+        self.left = min(2**30, 2**26 + 100 * min(letters, size))
 
     def read(self, text: Any, path: str, kind: str, *shape: int) -> IntArray:
         """Return an array; refuse what is damaged, or out of proportion."""
@@ -605,7 +605,7 @@ class _Unpacker:
         return result
 
 
-def _read_boxes(data: Any, path: str) -> Boxes:
+def _read_boxes(data: Any, path: str, size: int) -> Boxes:
     check_object(data, path, ("count", "columns", "questions", *_PACKED, "asked", "packing"))
     count, width, asked = (
         read_integer(data[key], f"{path}.{key}") for key in ("count", "columns", "questions")
@@ -613,7 +613,8 @@ def _read_boxes(data: Any, path: str) -> Boxes:
     packed = data["packing"]
     if count < 1 or width < 1 or asked < 0:
         wrong(path, "at least one box of at least one column", [count, width, asked])
-    unpack, arrays = _Unpacker({**data, **(packed if isinstance(packed, dict) else {})}), {}
+    own = {**data, **(packed if isinstance(packed, dict) else {})}
+    unpack, arrays = _Unpacker(own, size), {}
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
         arrays[key] = unpack.read(data[key], f"{path}.{key}", kind, *shape)

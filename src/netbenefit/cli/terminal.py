@@ -74,13 +74,15 @@ def report_user_errors(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{option: given.pop(option) for option in options})
         try:
             command(*args, **given)
-        except (InputError, OSError, KeyboardInterrupt) as error:
+        except (InputError, OSError, KeyboardInterrupt, MemoryError) as error:
             if given.get("debug") or isinstance(error, BrokenPipeError):  # as of "… | head"
                 raise
             if isinstance(error, KeyboardInterrupt):
                 print_note("bold red", "stopped", "nothing was saved.")
                 raise typer.Exit(130) from None
             text = error.in_options() if isinstance(error, InputError) else str(error)
+            if isinstance(error, MemoryError):
+                text = "there is not enough memory for this. Use smaller files, or more memory."
             if isinstance(error, OSError) and error.filename:
                 text = f"{error.filename}: {error.strerror}."
             print_note("bold red", "error", text)

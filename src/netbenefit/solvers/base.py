@@ -79,6 +79,8 @@ def _share(result: SolverResult, kept: float, most: float | None) -> str:
     if result.questions != result.size:
         rules = f"{result.questions} question{'s' * (result.questions != 1)} and {rules}"
     own = f"This card of {rules} keeps {share_text(kept)} of the net benefit of the model behind it"
+    if most is not None and most >= 1.0 and most > kept and result.objective > 0:
+        return f"{own}. {_distance(result)}"
     if most is None or (most >= 1.0 and most > kept):
         return f"{own}; whether another card of at most {rules} could keep more is not known."
     if result.status == "optimal":
