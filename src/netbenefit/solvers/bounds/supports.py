@@ -63,7 +63,7 @@ _PRODUCTS = 20_000_000
 #: Most conflicts that are kept, and most numbers of a list of boxes.
 _MOST_KEPT, _MOST_NUMBERS = 8_000_000, 50_000_000
 #: Seconds to write a box down, and a conflict.
-_WRITING = 4e-5, 2.5e-7
+_WRITING = 4e-5, 6e-7
 
 
 class SupportBound(NamedTuple):
