@@ -53,7 +53,7 @@ _NOTHING = -(2**62)
 #: Nodes, supports for 4, and such for linear programs that a thread gets at once.
 _AT_ONCE = 4, 32, 1
 #: Conflicts are kept down to this part of the way from the best card to the first bound.
-_AIM = 3
+_AIM = 5
 #: Steps 4: pairs of cells with so many different answers, or linear programs (columns, steps).
 _ORDERS = (1, 2)
 _PROGRAMS = ((3, 400), (4, 1600), (5, 3200))
@@ -61,9 +61,9 @@ _LAST = len(_ORDERS) + len(_PROGRAMS)
 #: Rows of a table times pairs of items between two looks at the clock.
 _PRODUCTS = 20_000_000
 #: Most conflicts that are kept, and most numbers of a list of boxes.
-_MOST_KEPT, _MOST_NUMBERS = 8_000_000, 50_000_000
+_MOST_KEPT, _MOST_NUMBERS = 14_000_000, 50_000_000
 #: Seconds to write a box down, and a conflict.
-_WRITING = 4e-5, 6e-7
+_WRITING = 4e-5, 2e-7
 
 
 class SupportBound(NamedTuple):
