@@ -78,6 +78,12 @@ def test_folds_are_those_of_python(table: Path, tmp_path: Path) -> None:
     np.testing.assert_allclose(saved["mean"], found.to_table()["mean"], rtol=1e-9)
 
 
+def test_acting_on_no_one_is_worth_nothing(table: Path) -> None:
+    options = ["--target", "died", *QUICK, "--folds", 2, "--teacher", "none", "--drop", "ward"]
+    printed = run("validate", table, *options)  # the default thresholds start at 0
+    assert re.search(r"acting on everyone has AUNBC −\d\.\d{4}, on no one 0\.0000\.", printed)
+
+
 def test_nested_with_a_journal_goes_on(table: Path, tmp_path: Path) -> None:
     journal = tmp_path / "folds.jsonl"
     options = ["--folds", 2, "--nested", "--inner-folds", 2, "--journal", journal]

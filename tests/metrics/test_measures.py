@@ -7,7 +7,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from netbenefit import Thresholds, TimeToEvent
+from netbenefit import Thresholds, TimeToEvent, aunbc
 from netbenefit.metrics.benefit import sums_by
 from netbenefit.metrics.measures import (
     chance_of,
@@ -42,6 +42,13 @@ def test_models_side_by_side() -> None:
     assert [row.model for row in compare(y, {"card": risk}, GRID)] == [
         *("card", "Treat All", "Treat None")
     ]
+
+
+def test_treating_none_is_worth_nothing_at_any_threshold() -> None:
+    y, everyone = [0, 0, 1, 1], [0.5, 0.5, 0.5, 0.5]
+    all_row, none_row = compare(y, {}, Thresholds.of([0.0, 0.5]))
+    assert all_row.aunbc == aunbc(y, everyone, Thresholds.of([0.0, 0.5])) == 0.25
+    assert none_row.aunbc == 0.0
 
 
 def test_sizes_of_models() -> None:

@@ -192,19 +192,14 @@ def _numbers(text: str | None) -> list[float]:
 
 
 def _show(found: CrossValidation | BootstrapValidation, rows: Rows, grid: Any) -> None:
-    import numpy as np
-
     from netbenefit.common import format_number
-    from netbenefit.metrics import aunbc
+    from netbenefit.metrics import compare
 
     console = terminal.make_console()
     console.print(str(found))
-    event, weight = rows.outcome.event, rows.weight
-    everyone, no_one = (
-        aunbc(event, np.full(event.size, risk), grid, sample_weight=weight) for risk in (1.0, 0.0)
-    )
+    everyone, no_one = compare(rows.outcome.event, {}, grid, sample_weight=rows.weight)
     console.print(
-        f"For comparison: acting on everyone has AUNBC {format_number(everyone)}, on no one "
-        f"{format_number(no_one)}."
+        f"For comparison: acting on everyone has AUNBC {format_number(everyone.aunbc)}, on no one "
+        f"{format_number(no_one.aunbc)}."
     )
     console.print(f"\n{found.stability()}")

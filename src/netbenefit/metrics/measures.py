@@ -250,10 +250,9 @@ def compare(
     for name, risk in risks.items():
         found = measures_of(event, np.asarray(risk), weight, thresholds)
         rows.append(ModelRow(name, found["aunbc"], found["auroc"], found["ece"]))
-    for name, everybody in ((TREAT_ALL, 1.0), (TREAT_NONE, 0.0)):
-        constant = measures_of(event, np.full(event.size, everybody), weight, thresholds)
-        rows.append(ModelRow(name, constant["aunbc"]))
-    return rows
+    everyone = measures_of(event, np.ones(event.size), weight, thresholds)
+    # Not as risks of 0, which threshold 0 would call positive.
+    return [*rows, ModelRow(TREAT_ALL, everyone["aunbc"]), ModelRow(TREAT_NONE, 0.0)]
 
 
 def _whole(total: float) -> int | float:
