@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from netbenefit import RiskScoreClassifier, Scorecard
+from netbenefit import RiskScoreClassifier, Scorecard, Thresholds
+from netbenefit.cards import PerUnit, Rule
 from netbenefit.data.duckdb import read_table
 from tests.cli.test_fit import FIT, patients, save
 from tests.cli.test_main import error, run
@@ -292,6 +293,20 @@ def test_scores_are_those_of_the_card(clinic: Path, card: Path, tmp_path: Path) 
     assert run("score", card, clinic / "parts", "--out", out, "-q") == ""
     names = list(read_table(out))
     assert names == [*columns, "card_score", "card_risk"]
+
+
+def test_scoring_keeps_every_column_as_it_was_written(tmp_path: Path) -> None:
+    card, file, out = tmp_path / "card.json", tmp_path / "t.csv", tmp_path / "scored.csv"
+    Scorecard([Rule(PerUnit("age"), 1)], [(0, 0.1), (50, 0.9)], Thresholds.of([0.5])).save(card)
+    rows = [("007", "41", "12345678901234567890"), ("012", "62", "15")]
+    for ward, name in (("ward", "row_name"), ("Row_Name", "row_name2")):
+        file.write_text("\n".join([f",age,{ward}", *map(",".join, rows)]) + "\n")
+        run("score", card, file, "--out", out)
+        head, *lines = out.read_text().splitlines()
+        assert head == f"{name},age,{ward},card_score,card_risk"
+        assert [tuple(line.split(",")[:3]) for line in lines] == rows
+    run("score", card, file, "--out", out, "--keep", "row_name2")
+    assert out.read_text().splitlines()[1] == "007,41,0.1"
 
 
 def test_rows_that_the_card_refuses_have_no_score(clinic: Path, card: Path, tmp_path: Path) -> None:

@@ -70,7 +70,11 @@ def open_data(
 
 
 def open_table(
-    source: Source, as_text: Collection[str], jobs: int = -1, quiet: bool = False
+    source: Source,
+    as_text: Collection[str],
+    jobs: int = -1,
+    quiet: bool = False,
+    used: Collection[str] | None = None,
 ) -> OpenTable:
     """Open a source, and show how far DuckDB is while it looks at it."""
     from netbenefit.data import QueryBar, open_source
@@ -79,7 +83,7 @@ def open_table(
     words = {"csv": "reading CSV", "postgresql": "reading from PostgreSQL"}
     doing = words.get(source.kind, "opening")
     with QueryBar(engine.connection, doing, shown=not quiet) as bar:
-        return open_source(source, as_text=as_text, engine=engine, tell=bar.say)
+        return open_source(source, as_text=as_text, used=used, engine=engine, tell=bar.say)
 
 
 # -- rows ----------------------------------------------------------------------------------------

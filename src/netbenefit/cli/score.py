@@ -30,7 +30,8 @@ def score(
     """Write a card's score and risk for every row of a table, however large.
 
     DuckDB reads, scores and writes; rows never pass through Python, and are never all in memory.
-    Adds the columns card_score and card_risk, empty where the card refuses a row.
+    Adds the columns card_score and card_risk, empty where the card refuses a row.  A first column
+    without a name is called row_name.
     """
     from netbenefit.cards import check_present
     from netbenefit.cli.rows import open_table
@@ -44,10 +45,11 @@ def score(
         raise InputError(f"{out}: cannot tell the format. End it in one of {', '.join(_FORMATS)}.")
     scorecard = terminal.load_card(card)
     began = time.monotonic()
-    with open_table(source, scorecard.text_features, jobs, quiet) as table:
-        check_present(scorecard.features, table.columns)
+    features = scorecard.features
+    with open_table(source, scorecard.text_features, jobs, quiet, features) as table:
+        check_present(features, table.columns)
         kept = _kept(table, keep)
-        table.check_columns([*scorecard.features, *kept])
+        table.check_columns([*features, *kept])
         with (
             duckdb_errors(source),
             replacing(out) as draft,

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +42,11 @@ if TYPE_CHECKING:
 _NULLS = text("|".join(sorted(map(re.escape, MISSING))))
 #: What Python's ``str.strip`` removes, for DuckDB's regular expressions.
 _BLANK = r"[\s\pZ\x0b\x1c-\x1f\x{85}]"
+#: Cells such as 007, and numbers of more digits than any number holds.
+_LOSES = (
+    "regexp_matches(cell, '^[+-]?0[0-9]') OR (TRY_CAST(cell AS BIGINT) IS NULL "
+    "AND length(regexp_replace(cell, '[^0-9]', '', 'g')) > 15)"
+)
 #: CSV files of up to this many bytes are read by a single thread of DuckDB.
 _ALONE = 2**20
 
@@ -83,12 +89,13 @@ def escaped(file: Path) -> str:
 
 
 def _read_cells(
-    engine: Engine, source: Source, on_disk: bool
+    engine: Engine, source: Source, on_disk: bool, keep_all: bool = False
 ) -> tuple[str, tuple[str, ...], dict[str, str]]:
     """Read the cells of CSV files with the same columns, in any order, once.
 
     Return where SQL finds them, in columns c0, c1, …; the names of these columns; and those that
-    some files do not have, with a sentence about it.
+    some files do not have, with a sentence about it.  A first column without a name names the rows:
+    it is left out, unless all columns are to be kept.
     """
     import duckdb
 
@@ -98,6 +105,11 @@ def _read_cells(
         part = _Part(file, file, header, separator)
         # DuckDB expects all lines to end like the first one, even if that is inside a name.
         parts.append(part if is_one_line else part.copied(engine.folder))
+    if keep_all:
+        named = _row_name([one for part in parts for one in part.header])
+        parts = [
+            part._replace(header=(part.header[0] or named, *part.header[1:])) for part in parts
+        ]
     columns = tuple(dict.fromkeys(column for part in parts for column in part.header if column))
     differing = _absent_columns({part.named: part.header for part in parts})
     try:
@@ -151,13 +163,17 @@ def _store(
     return place, int(engine.connection.execute(store).fetchall()[0][0])
 
 
+def _row_name(taken: Collection[str]) -> str:
+    """Return a name for a first column that has none, which no other column has."""
+    used = {one.casefold() for one in taken}
+    return next(one for k in count(1) if (one := f"row_name{k if k > 1 else ''}") not in used)
+
+
 def _check_unnamed(engine: Engine, part: _Part) -> None:
-    """Accept a first column without a name if it just counts the rows, from 0 or from 1."""
+    """Accept a first column without a name if it tells the rows apart."""
     column = part.header.index("")
     if column == 0:
-        counted = f"SELECT TRY_CAST(h0 AS BIGINT) - row_number() OVER () AS d {part.read()}"
-        test = "min(d) = max(d) AND min(d) IN (0, -1) AND count(d) = count(*)"
-        query = f"SELECT coalesce({test}, count(*) = 0) FROM ({counted})"
+        query = f"SELECT count(*) = count(DISTINCT h0) {part.read()}"
         if engine.connection.sql(query).fetchall()[0][0]:
             return
     raise InputError(f"{part.named}: column {column + 1} has no name. Name it in the first line.")
@@ -182,11 +198,17 @@ def _is_readable(engine: Engine, part: _Part) -> bool:
 
 
 def _typed(
-    connection: Any, place: str, columns: Sequence[str], as_text: Collection[str], distinct: bool
+    connection: Any,
+    place: str,
+    columns: Sequence[str],
+    as_text: Collection[str],
+    distinct: bool,
+    used: Collection[str] | None = None,
 ) -> list[str]:
     """Return SQL for each column with the type of all its cells.
 
-    ``distinct`` looks at distinct cells only, which is quicker where memory can hold them.
+    ``distinct`` looks at distinct cells only, which is quicker where memory can hold them.  Columns
+    that are not ``used`` stay text where a number would lose digits, as those of a patient's id.
     """
     alone = "DISTINCT " if distinct else ""
     every = " UNION ALL ".join(
@@ -201,14 +223,14 @@ def _typed(
         f"bool_and({test}) FILTER (cell IS NOT NULL)" for test in (whole, number, boolean)
     )
     found = connection.sql(
-        f"SELECT k, bool_or(raw IS DISTINCT FROM cell), {all_are} "
+        f"SELECT k, bool_or(raw IS DISTINCT FROM cell), bool_or({_LOSES}), {all_are} "
         f"FROM (SELECT k, raw, {_meant('raw')} AS cell FROM ({every})) GROUP BY k ORDER BY k"
     ).fetchall()
     typed = []
-    for k, changed, *tests in found:
+    for k, changed, loses, *tests in found:
         kinds = ["BIGINT", "DOUBLE", "BOOLEAN"]
         kind = next((kind for kind, is_so in zip(kinds, tests, strict=True) if is_so), "VARCHAR")
-        if columns[k] in as_text:
+        if columns[k] in as_text or (loses and used is not None and columns[k] not in used):
             kind = "VARCHAR"
         elif tests == [None] * 3:  # every cell is missing
             kind = "DOUBLE"
@@ -230,7 +252,7 @@ def read_table(path: str | Path, text: Collection[str] = ()) -> dict[str, NDArra
     """Read a CSV or Parquet file: its columns by name, in their order.
 
     A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
-    tabs, as the first two lines tell.  A first column without a name that just numbers the rows is
+    tabs, as the first two lines tell.  A first column without a name that tells the rows apart is
     left out.  Columns of ``text`` are text even where all cells look like numbers.
     """
     return read_raw(path, text).columns
@@ -456,19 +478,22 @@ def open_source(
     source: Source,
     *,
     as_text: Collection[str] = (),
+    used: Collection[str] | None = None,
     engine: Engine | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> OpenTable:
     """Open a source with DuckDB.
 
-    Columns ``as_text`` of CSV files are text whatever their cells look like.  The table closes its
-    ``engine``, by default a new one.  ``tell`` is called while rows of a server are copied.
+    Columns ``as_text`` of CSV files are text whatever their cells look like.  Where it is said
+    which columns are ``used``, all others are kept as they are: a first one without a name is
+    called ``row_name``, and none loses digits.  The table closes its ``engine``, by default a new
+    one.  ``tell`` is called while rows of a server are copied.
     """
     engine = engine or Engine()
     try:
         with duckdb_errors(source):
             if source.kind == "csv":
-                return _open_csv(source, engine, as_text)
+                return _open_csv(source, engine, as_text, used)
             if source.kind == "parquet":
                 return _open_parquet(source, engine)
             if source.kind == "duckdb":
@@ -483,10 +508,12 @@ def open_source(
         raise
 
 
-def _open_csv(source: Source, engine: Engine, as_text: Collection[str]) -> OpenTable:
-    place, columns, differing = _read_cells(engine, source, on_disk=True)
+def _open_csv(
+    source: Source, engine: Engine, as_text: Collection[str], used: Collection[str] | None
+) -> OpenTable:
+    place, columns, differing = _read_cells(engine, source, True, keep_all=used is not None)
     _check_case(source, columns)
-    typed = _typed(engine.connection, place, columns, as_text, distinct=False)
+    typed = _typed(engine.connection, place, columns, as_text, distinct=False, used=used)
     named = ", ".join(f"{c} AS {name(one)}" for c, one in zip(typed, columns, strict=True))
     file = engine.folder / "rows.parquet"
     engine.connection.execute(
