@@ -444,8 +444,8 @@ class RiskScoreClassifier(CardClassifier):
         risk = np.asarray(self.scorecard_.risk(rows), dtype=np.float64)
         return np.column_stack([1.0 - risk, risk])
 
-    def decision_function(self, X: Any) -> IntArray:
-        """Score of each row, counted from the default decision: (n_rows,) whole numbers.
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score of each row, counted from the default decision: (n_rows,) whole numbers, as floats.
 
         scikit-learn expects the sign of this function to agree with ``predict``: the score is
         shifted so that it is positive from the cut-off of a 50% risk upwards, whether the card's
@@ -455,7 +455,8 @@ class RiskScoreClassifier(CardClassifier):
         card = self.scorecard_
         low, high = (end + card.shift for end in self.result_.score_range)
         score = np.clip(np.asarray(card.score(rows), dtype=np.int64), low, high)
-        result: IntArray = score - card.cutoff(0.5) + 1
+        # Calibrators of scikit-learn take floats only.
+        result: FloatArray = (score - card.cutoff(0.5) + 1).astype(np.float64)
         return result
 
     # -- steps of fit ----------------------------------------------------------------------------
