@@ -104,13 +104,13 @@ def main() -> None:
 def _read(path: Path) -> list[dict]:
     if not path.exists():
         return []
-    with open(path, newline="") as file:
+    with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def _append(path: Path, row: dict) -> None:
     new = not path.exists()
-    with open(path, "a", newline="") as file:
+    with open(path, "a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, FIELDS)
         if new:
             writer.writeheader()

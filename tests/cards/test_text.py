@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -78,6 +81,33 @@ def test_the_published_card_prints_as_published():
         outcome="serious delinquency",
     )
     assert str(credit_card(provenance=provenance)) == PRINTED
+
+
+ASCII = str.maketrans(dict.fromkeys("┌┐└┘├┤┬┴┼", "+") | {"─": "-", "│": "|"})
+BOX = set("┌┐└┘├┤┬┴┼─│")
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252", "cp437", "utf-8"])
+def test_print_draws_what_the_stream_can_show(encoding):
+    code = "from tests.cards.test_text import credit_card; print(credit_card())"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        check=True,
+    )
+    lines = done.stdout.decode(encoding).splitlines()
+    assert len({display_width(line) for line in lines}) == 1  # laid out for what is shown
+    shown = " ".join(line.translate(ASCII) for line in lines)
+    assert "?" not in shown
+    signs = {"ascii": ("<=", ">=", "-"), "cp1252": ("<=", ">=", "-"), "cp437": ("≤", "≥", "-")}
+    low, high, minus = signs.get(encoding, ("≤", "≥", "−"))
+    for text in (f" {low} 9 ", f" {high} 25 ", f" {minus}2 |", f" {minus}1 |"):
+        assert text in shown
+    drawn = encoding in ("utf-8", "cp437")
+    assert bool(BOX & set("".join(lines))) == drawn
+    dash = "-" if encoding in ("ascii", "cp437") else "–"
+    assert f" 10{dash}14 " in shown
 
 
 def test_little_is_known():

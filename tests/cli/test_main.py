@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 import json
 import os
 import pty
@@ -13,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +24,9 @@ import pytest
 from typer.testing import CliRunner
 
 from netbenefit import Scorecard, __version__, aunbc, auroc
+from netbenefit.cards import render
 from netbenefit.cli.main import app
+from netbenefit.cli.terminal import print_for_programs
 from netbenefit.data.duckdb import read_table
 
 # Ctrl-C reaches a child that was started in the background, too, once it asks for it.
@@ -426,7 +430,7 @@ def piped(*args: object, **environment: str) -> subprocess.CompletedProcess[str]
         [*PROGRAM, *map(str, args)],
         capture_output=True,
         text=True,
-        encoding="utf-8",
+        encoding=environment.get("PYTHONIOENCODING", "utf-8"),
         env={**os.environ, "COLUMNS": "80", **environment},
         timeout=PATIENCE,
         check=False,
@@ -449,10 +453,37 @@ def test_errors_go_to_stderr_with_code_2(table: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_a_terminal_without_box_characters(card_file: Path) -> None:
-    done = piped("show", card_file, PYTHONIOENCODING="ascii")
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_streams_that_hold_few_signs(table: Path, card_file: Path, encoding: str) -> None:
+    card = Scorecard.load(card_file)
+    done = piped("show", card_file, PYTHONIOENCODING=encoding)
     assert done.returncode == 0
-    assert "fever" in done.stdout
+    assert done.stdout.splitlines() == render(card, 80, encoding).splitlines()
+    assert done.stdout.startswith("+--")
+    at = ["--thresholds", "0.1,0.9"]
+    done = piped("evaluate", card_file, table, *at, PYTHONIOENCODING=encoding)
+    assert re.search(r"90% .* -\d\.\d{4} ", done.stdout)  # treat all
+    assert "?" not in done.stdout
+
+
+def test_what_programs_read_is_utf_8_unless_it_is_shown(
+    tmp_path: Path, card_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = Scorecard.load(card_file)
+    odd = replace(card, provenance=replace(card.provenance, outcome="größe ≤ 3 = да"))
+    odd.save(tmp_path / "odd.json")
+    done = subprocess.run(
+        [*PROGRAM, "export", str(tmp_path / "odd.json"), "--to", "json"],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "cp1252"},
+        check=True,
+    )
+    assert Scorecard.from_json(done.stdout.decode("utf-8")) == odd
+    screen = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
+    monkeypatch.setattr(screen, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys, "stdout", screen)
+    with pytest.raises(ValueError, match="cannot show '≤'"):
+        print_for_programs(odd.to_json())
 
 
 def test_a_reader_that_leaves_early(card_file: Path) -> None:

@@ -36,7 +36,15 @@ from netbenefit.cards.rules import (
     starting_points,
     steps_of_levels,
 )
-from netbenefit.common import FloatArray, InputError, IntArray, check_names, shorten, write_text
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    IntArray,
+    check_names,
+    shorten,
+    stdout_encoding,
+    write_text,
+)
 from netbenefit.metrics import Thresholds
 
 
@@ -431,7 +439,7 @@ class Scorecard:
             raise InputError(f"{path}: ", *error.args) from None
 
     def __str__(self) -> str:
-        return _card_text.render(self)
+        return _card_text.render(self, encoding=stdout_encoding())
 
     def _repr_html_(self) -> str:
         return _card_text.render_html(self)

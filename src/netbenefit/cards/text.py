@@ -11,12 +11,12 @@ from dataclasses import replace
 from decimal import Decimal
 from html import escape
 from itertools import pairwise, zip_longest
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from netbenefit.cards.questions import Answer, is_idle
 from netbenefit.cards.readings import value_text
 from netbenefit.cards.rules import Provenance, RiskRow
-from netbenefit.common import Value, display_width
+from netbenefit.common import Value, display_width, spell_out
 from netbenefit.metrics import Thresholds
 
 if TYPE_CHECKING:
@@ -224,17 +224,20 @@ def share_text(share: float) -> str:
 # -- drawing ---------------------------------------------------------------------------------------
 
 
-def render(card: Scorecard, width: int = 80) -> str:
+def render(card: Scorecard, width: int = 80, encoding: str = "utf-8") -> str:
     """Draw a card in one box, at most ``width`` columns wide where its contents allow.
+
+    Signs that the encoding does not hold are spelled out before anything is laid out.
 
     (1) Find the widths that the two tables need, (2) give the box the larger one, within the page,
     (3) draw the title, (4) the questions, (5) the score, (6) the risks, in as many blocks as they
     need, (7) notes and footer below the box.
     """
-    printed = contents(card)
-    all_answers = [pair for asked in printed.questions for pair in asked.answers]
+    printed = Contents(*_spelled(contents(card), encoding))
+    questions = [Asked(*asked) for asked in printed.questions]
+    all_answers = [pair for asked in questions for pair in asked.answers]
     # 1. Questions: name, answer, points, blank to fill in.  Risks: heading and one cell per level.
-    name = max(map(display_width, ["question", *(asked.name for asked in printed.questions)]))
+    name = max(map(display_width, ["question", *(asked.name for asked in questions)]))
     answer = max(display_width(text) for text in ["answer", *(words for words, _ in all_answers)])
     points = max(display_width(text) for text in ["points", *(worth for _, worth in all_answers)])
     blank = len(_BLANK) + 2
@@ -258,10 +261,10 @@ def render(card: Scorecard, width: int = 80) -> str:
     for line in (line for text in above for line in wrap(text, total - 4)):
         box.row([line], ())
     # 4. Questions.
-    if printed.questions:
+    if questions:
         box.line(edges)
         box.row(["question", "answer", "points", ""], edges, "<<><")
-    for i, asked in enumerate(printed.questions):
+    for i, asked in enumerate(questions):
         box.line(edges)
         words: list[str] = []
         worth: list[str] = []
@@ -293,7 +296,14 @@ def render(card: Scorecard, width: int = 80) -> str:
     below = [f"  {line}" for line in wrap(printed.footer, room) if line]
     notes = [wrap(note, room - 2) for note in printed.notes]
     hung = [f"{'    ' if k else '  '}{line}" for note in notes for k, line in enumerate(note)]
-    return "\n".join([*box.lines, *hung, *below])
+    return spell_out("\n".join([*box.lines, *hung, *below]), encoding)
+
+
+def _spelled(value: Any, encoding: str) -> Any:
+    """Spell out all texts of nested lists and tuples."""
+    if isinstance(value, str):
+        return spell_out(value, encoding)
+    return [_spelled(item, encoding) for item in value]
 
 
 class _Box:

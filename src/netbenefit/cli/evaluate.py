@@ -74,7 +74,9 @@ def evaluate(
         write_csv(found.curve, csv)
     if as_json:
         extra = _extra(found, drift)
-        typer.echo(evaluation_json(found.measures, found.curve, text, grid, extra))
+        terminal.print_for_programs(
+            evaluation_json(found.measures, found.curve, text, grid, extra) + "\n"
+        )
         return
     console = terminal.make_console()
     console.print(f"{card} on {source.shown}, {text}:")

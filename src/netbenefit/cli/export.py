@@ -116,7 +116,7 @@ def export(
         }
         text = writers[to](scorecard, scaling=scaling)
     if out is None:
-        typer.echo(text, nl=not text.endswith("\n"))
+        terminal.print_for_programs(text if text.endswith("\n") else f"{text}\n")
         return
     write_text(out, text)
     terminal.print_saved(out)

@@ -41,9 +41,11 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
+    from netbenefit.common import SPELL_OUT
+
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # a terminal without box characters shows "?" instead
-            stream.reconfigure(errors="replace")
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors=SPELL_OUT)
     app()
 
 

@@ -169,7 +169,24 @@ def print_card(card: Scorecard) -> None:
     from netbenefit.cards import render
 
     console = make_console()
-    console.print(render(card, max(60, min(console.width, 100))))
+    console.print(render(card, max(60, min(console.width, 100)), console.encoding))
+
+
+def print_for_programs(text: str) -> None:
+    """Write JSON, SQL and the like to stdout: unchanged, and as UTF-8 except on a terminal."""
+    from netbenefit.common import InputError
+
+    if not sys.stdout.isatty():
+        typer.echo(text.encode(), nl=False)
+        return
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"this terminal cannot show {text[error.start]!r} (its encoding is "
+            f"{sys.stdout.encoding}). Write to a file: add > FILE."
+        ) from None
+    typer.echo(text, nl=False)
 
 
 def load_card(path: Path) -> Scorecard:

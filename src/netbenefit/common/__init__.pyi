@@ -53,6 +53,12 @@ from .progress import (
     Display as Display,
     TaskBar as TaskBar,
 )
+from .signs import (
+    SPELL_OUT as SPELL_OUT,
+    shown_on_stdout as shown_on_stdout,
+    spell_out as spell_out,
+    stdout_encoding as stdout_encoding,
+)
 from .strict_json import (
     Value as Value,
     absent as absent,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.common.checks import InputError, check_option
+from netbenefit.common.signs import shown_on_stdout
 
 # -- plain tables of text, as wide as their cells --------------------------------------------------
 
@@ -101,6 +102,7 @@ class Table(dict[str, NDArray[Any]]):
             ) from error
         return nw.from_dict(dict(self), backend=backend).to_native()
 
+    @shown_on_stdout
     def __repr__(self) -> str:
         if not self:
             return "Table without columns"

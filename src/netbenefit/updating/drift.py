@@ -39,6 +39,7 @@ from netbenefit.common import (
     format_count,
     format_number,
     format_percent,
+    shown_on_stdout,
 )
 from netbenefit.metrics import count_effective_rows, wilson
 from netbenefit.updating.observed import Cells, LevelRow, count_levels_of_card, table_lines
@@ -264,6 +265,7 @@ class Drift:
     n_reference: float
     n_new: float
 
+    @shown_on_stdout
     def __str__(self) -> str:
         known = self.n_reference > 0
         against = "no reference table"

@@ -21,6 +21,7 @@ from netbenefit.common import (
     format_percent,
     format_table,
     minimise_by_newton,
+    shown_on_stdout,
 )
 from netbenefit.metrics import (
     TREAT_ALL,
@@ -185,6 +186,7 @@ class CardEvaluation:
             columns["observed" if name == "rate" else name] = np.array(values, dtype=np.float64)
         return Table(columns)
 
+    @shown_on_stdout
     def __str__(self) -> str:
         m = self.measures
         n, events, rate = format_count(m.n), format_count(m.events), format_percent(m.prevalence)

@@ -46,6 +46,7 @@ from netbenefit.common import (
     format_percent,
     format_table,
     setting,
+    shown_on_stdout,
 )
 from netbenefit.data import PatternTable, raw_rows
 from netbenefit.estimators import (
@@ -140,6 +141,7 @@ class CardUpdate:
     after: Measures
     result: SolverResult | None = None
 
+    @shown_on_stdout
     def __str__(self) -> str:
         return "\n".join(_text(self))
 
@@ -771,6 +773,7 @@ class UpdateChoice:
             }
         )
 
+    @shown_on_stdout
     def __str__(self) -> str:
         t = self.to_table()
         rows = []

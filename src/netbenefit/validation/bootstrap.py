@@ -20,6 +20,7 @@ from netbenefit.common import (
     check_seed,
     format_number,
     format_table,
+    shown_on_stdout,
 )
 from netbenefit.metrics import LOWER_IS_BETTER, ThresholdsLike
 from netbenefit.validation.folds import random_of, resample, seed_of
@@ -172,6 +173,7 @@ class BootstrapValidation:
         """Which rules and columns come back in the cards of the resamples."""
         return stability_of(self.rules, self.card)
 
+    @shown_on_stdout
     def __str__(self) -> str:
         head = ("", "apparent", "optimism", "corrected", "95% interval", ".632+", "R")
         rows = []

@@ -14,7 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from netbenefit.common import FloatArray, InputError, Table, check_option, check_seed, shorten
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Table,
+    check_option,
+    check_seed,
+    shorten,
+    shown_on_stdout,
+)
 from netbenefit.metrics import ThresholdsLike, name_at
 from netbenefit.validation.errors import (
     ComparesFolds,
@@ -139,6 +147,7 @@ class SettingChoice(ComparesFolds):
             }
         )
 
+    @shown_on_stdout
     def __str__(self) -> str:
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.setting.items())
         return f"{self.to_table()}\n\nchosen ({self.rule}): {chosen}"

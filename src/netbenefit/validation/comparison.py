@@ -29,6 +29,7 @@ from netbenefit.common import (
     one_by_one,
     read_parts,
     shorten,
+    shown_on_stdout,
 )
 from netbenefit.estimators import count_threads, pop_column
 from netbenefit.metrics import (
@@ -141,6 +142,7 @@ class RankTest:
             n_datasets=len(self.datasets),
         )
 
+    @shown_on_stdout
     def __str__(self) -> str:
         width = max(map(len, self.models))
         order = np.argsort(self.average, kind="stable")
@@ -539,6 +541,7 @@ class Comparison:
             table["model"] = np.array(models, dtype=object)
         return ComparisonDisplay(curve, bands, self.thresholds, differences=gaps)
 
+    @shown_on_stdout
     def __str__(self) -> str:
         return comparison_text(self)
 

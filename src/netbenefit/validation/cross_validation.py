@@ -23,6 +23,7 @@ from netbenefit.common import (
     check_seed,
     format_number,
     format_table,
+    shown_on_stdout,
 )
 from netbenefit.metrics import ThresholdsLike, check_thresholds_at
 from netbenefit.validation.choice import SettingChoice, Settings, folds_in_journal, make_search
@@ -134,6 +135,7 @@ class CrossValidation:
         """The setting that each fold chose, in a nested cross-validation."""
         return tuple(choice.setting for choice in self.choices)
 
+    @shown_on_stdout
     def __str__(self) -> str:
         head = ("", "held-out rows", "sd", "se", "corrected se", "training rows")
         rows = []

@@ -21,6 +21,7 @@ from netbenefit.common import (
     format_number,
     format_percent,
     format_table,
+    shown_on_stdout,
 )
 from netbenefit.data import RawTable
 from netbenefit.estimators import RiskScoreClassifier
@@ -289,6 +290,7 @@ class Sensitivity(ComparesFolds):
             columns[name] = np.array([points.get(text, 0) for text in rules], dtype=np.int64)
         return Table(columns)
 
+    @shown_on_stdout
     def __str__(self) -> str:
         t = self.to_table()
         rows = []

@@ -20,6 +20,7 @@ from netbenefit.common import (
     check_weights,
     format_number,
     one_by_one,
+    shown_on_stdout,
 )
 from netbenefit.data import read_outcome
 from netbenefit.estimators import (
@@ -286,6 +287,7 @@ class SizePath(ComparesFolds):
             }
         )
 
+    @shown_on_stdout
     def __str__(self) -> str:
         training = "training rows" if self.kept is None else "keeps"
         head = ["questions", "rules", "held-out rows", "below the best", training]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.common import InputError, Table, format_number, format_table
+from netbenefit.common import InputError, Table, format_number, format_table, shown_on_stdout
 from netbenefit.metrics import Rules
 
 _LABELS = {"aunbc": "AUNBC", "net_benefit": "net benefit", "auroc": "AUROC", "ece": "ECE"}
@@ -112,6 +112,7 @@ class CardStability:
         spread = many / (many - 1) * float((share * (1.0 - share)).sum()) / d
         return 1.0 - spread / (mean * (1.0 - mean))
 
+    @shown_on_stdout
     def __str__(self) -> str:
         rules, columns = self.rules, self.columns
         shown = min(15, rules.n_rows)
