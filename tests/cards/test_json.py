@@ -6,11 +6,13 @@ import json
 import math
 import os
 import stat
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from netbenefit.cards.rules import HeldOut
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.common.checks import InputError
@@ -99,7 +101,24 @@ def cards(draw):
     counted = {term.feature for term, n in terms.items() if n and not is_simple(term)}
     starts = draw(st.dictionaries(st.sampled_from(used), small)) if used else {}
     base = [(name, points) for name, points in starts.items() if name not in counted]
-    return Scorecard(rules, risks, thresholds, score_range, tuple(columns), provenance, base=base)
+    firsts = [None, *sorted(draw(st.sets(small, max_size=3)))]
+    counted_rows = [
+        (first, 4, 1, 0.25, 0.5) if k else (first, 0, 0, None, None)
+        for k, first in enumerate(firsts)
+    ]
+    held_out = None
+    if len(firsts) > 1 and draw(st.booleans()):
+        held_out = HeldOut(draw(st.floats(-1, 1)), counted_rows)
+    return Scorecard(
+        rules,
+        risks,
+        thresholds,
+        score_range,
+        tuple(columns),
+        provenance,
+        base=base,
+        held_out=held_out,
+    )
 
 
 def is_simple(term) -> bool:
@@ -167,6 +186,47 @@ def test_the_layout_is_readable_and_versioned():
     assert text.endswith("}\n")
 
 
+def test_what_held_out_rows_say_has_a_version_of_its_own():
+    levels = [(None, 6.5, 0, 0.0, 0.4), (3, 4, 3, 0.3, 0.95), (5, 0, 0, None, None)]
+    card = replace(example(), held_out=HeldOut(0.125, levels))
+    data = json.loads(card.to_json())
+    assert data["version"] == 5
+    assert data["held_out"]["net_benefit"] == 0.125
+    assert data["held_out"]["levels"][1] == {
+        "first": 3,
+        "rows": 4,
+        "events": 3,
+        "low": 0.3,
+        "high": 0.95,
+    }
+    assert Scorecard.from_json(json.dumps(data)) == card
+    moved = card.start_at_zero()
+    assert [level.first for level in moved.held_out.levels] == [None, 5, 7]
+    assert moved.held_out.level_of(5).events == 3
+    assert moved.held_out.level_of(4) == moved.held_out.level_of(None) == moved.held_out.levels[0]
+    assert moved.raw() == card
+    first = ["held_out", "levels", 0]
+    for path, value, message in (
+        (["version"], 4, "held_out is not a known key"),
+        (["held_out"], 3, "^held_out must be an object"),
+        (["held_out", "levels"], [], "levels must start with first=None"),
+        ([*first, "first"], 2, "levels must start with first=None"),
+        ([*first, "events"], 7, "is no count of rows with its interval"),
+        ([*first, "low"], None, "is no count of rows with its interval"),
+        ([*first, "high"], 1.5, "is no count of rows with its interval"),
+        (["held_out", "levels", 2, "low"], 0.1, "is no count of rows with its interval"),
+        (["held_out", "levels", 2, "first"], 3, "levels must start with first=None"),
+        (["held_out", "levels", 1, "rows"], "4", r"levels\[1\].rows must be a finite number"),
+    ):
+        wrong = json.loads(json.dumps(data))
+        place = wrong
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        with pytest.raises(InputError, match=message):
+            Scorecard.from_json(json.dumps(wrong))
+
+
 def test_points_that_columns_start_from_have_a_version_of_their_own():
     card = example().start_at_zero()
     data = json.loads(card.to_json())
@@ -199,7 +259,7 @@ def test_points_that_columns_start_from_have_a_version_of_their_own():
         ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
         (changed(["schema"], "other"), "not a card"),
         (changed(["version"], KeyError), "^version is missing"),
-        (changed(["version"], 5), "version 5 .* reads version 1, 2, 3, 4. Update the package"),
+        (changed(["version"], 6), "version 6 .* reads version 1, 2, 3, 4, 5. Update the package"),
         (changed(["version"], "1"), 'version "1" of the card format is not known'),
         (changed(["version"], True), "version true of the card format is not known"),
         (changed(["version"], 1.0), "version 1.0 of the card format is not known"),

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from netbenefit.cards.readings import Reading
+from netbenefit.cards.rules import HeldOut
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.cards.text import contents, percent, strip_control, wrap
@@ -295,7 +296,22 @@ def test_the_footer_says_what_taught_the_card(known, words):
         version="1", n_rows=90, net_benefit=0.3474, prior_strength=math.inf, **known
     )
     footer = contents(Scorecard([], [(0, 0.1)], HALF, provenance=origin)).footer
-    assert footer == " · ".join(filter(None, ["90 rows", "net benefit 0.3474", words]))
+    assert footer == " · ".join(
+        filter(None, ["90 rows", "net benefit 0.3474 on the training rows", words])
+    )
+
+
+def test_the_footer_has_the_net_benefit_of_held_out_rows_where_it_is_known():
+    levels = [(None, 30, 2, 0.01, 0.2), (1, 10, 5, 0.2, 0.8)]
+    for strength, words in ((math.inf, ""), (0.0, "objective 0.4000 · ")):
+        origin = Provenance(
+            version="1", n_rows=90, net_benefit=0.3474, objective=0.4, prior_strength=strength
+        )
+        card = Scorecard([], [(0, 0.1)], HALF, provenance=origin, held_out=HeldOut(-0.02, levels))
+        expected = f"90 rows · {words}net benefit −0.0200 on 40 held-out rows"
+        assert contents(card).footer == expected
+    bare = Scorecard([], [(0, 0.1)], HALF, held_out=HeldOut(0.02, levels))
+    assert contents(bare).footer == "net benefit 0.0200 on 40 held-out rows"
 
 
 def test_a_card_without_rules_and_with_many():

@@ -380,6 +380,13 @@ def test_held_out_rows(table: Path, tmp_path: Path) -> None:
     assert card.provenance.n_rows == 450
     died = patients()["died"].count("yes")
     assert card.provenance.n_events == died - round(0.25 * died)
+    assert card.held_out is not None
+    assert (card.held_out.n_rows, sum(row.events for row in card.held_out.levels)) == (
+        *(150, round(0.25 * died)),
+    )
+    benefit = f"{card.held_out.net_benefit:.4f}"
+    assert f"net benefit {benefit} on 150 held-out rows" in " ".join(printed.split())
+    assert re.search(rf"net benefit +{benefit} +mean by the thresholds' weights", printed)
     found = re.search(r"AUROC +(0\.\d+)", printed)
     assert found is not None
     assert 0.6 < float(found[1]) < 1

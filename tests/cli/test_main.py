@@ -113,7 +113,8 @@ def test_fit_prints_and_saves_the_card(table: Path, tmp_path: Path) -> None:
     assert card.provenance.outcome == "ill = yes"
     assert {rule.term.feature for rule in card.rules} == {"fever", "old"}
     assert re.search(
-        r"objective 0\.\d{6} · net benefit 0\.\d{6} · 2 questions ·\s+optimal · \d+\.\d s",
+        r"objective 0\.\d{6} · net benefit 0\.\d{6} on the training rows · "
+        r"2 questions · optimal · \d+\.\d s",
         printed,
     )
     assert f"saved: {out}" in printed

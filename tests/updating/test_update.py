@@ -31,6 +31,7 @@ from netbenefit import (
     expected_calibration_error,
     net_benefit,
 )
+from netbenefit.cards.rules import HeldOut
 from netbenefit.estimators.training import Rows, TrainingData
 from netbenefit.updating.evaluate import evaluate_card
 from netbenefit.updating.update import choose_update, default_estimator, update_card
@@ -317,7 +318,9 @@ def test_provenance_says_what_was_updated() -> None:
     rng = np.random.default_rng(0)
     card = random_card(rng, ranged=True)
     columns, y, _ = random_rows(rng, 40)
-    first = update_card(card, columns, y, "risks").new
+    seen = replace(card, held_out=HeldOut(0.1, [(None, 5, 1, 0.0, 0.6)]))
+    first = update_card(seen, columns, y, "risks").new
+    assert first.held_out is None  # it was about the old risks
     origin = first.provenance
     assert origin is not None
     assert (origin.n_rows, origin.n_events) == (40, int(y.sum()))

@@ -14,7 +14,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from netbenefit.cards.readings import Reading
-from netbenefit.cards.rules import TEXTS, Provenance, Rule, steps_of_levels
+from netbenefit.cards.rules import (
+    TEXTS,
+    HeldOut,
+    HeldOutLevel,
+    Provenance,
+    Rule,
+    steps_of_levels,
+)
 from netbenefit.cards.terms import Condition, PerUnit, Term
 from netbenefit.common import (
     InputError,
@@ -40,9 +47,9 @@ if TYPE_CHECKING:
 
 SCHEMA = "netbenefit.scorecard"
 #: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
-#: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
-#: those before have cut-offs and one risk per level; the fourth has points that columns start from.
-VERSIONS = (1, 2, 3, 4)
+#: those before have cut-offs and one risk per level; the fourth has points that columns start from;
+#: the fifth what held-out rows say.
+VERSIONS = (1, 2, 3, 4, 5)
 
 _Reader = Callable[[Any, str], Any]
 #: What Python calls ``saw_missing`` has kept its first name in files.
@@ -64,9 +71,10 @@ _LATER_KEYS = (
 
 def dumps(card: Scorecard) -> str:
     """Write a card; floats are written so that they come back as they were."""
-    data = {
+    data: dict[str, Any] = {
         "schema": SCHEMA,
-        "version": 4 if card.base else 3,  # what an older package can read, it may
+        # What an older package can read, it may.
+        "version": 5 if card.held_out else 4 if card.base else 3,
         "rules": [{**term_data(rule.term), "points": rule.points} for rule in card.rules],
         "risks": card.risks,
         "thresholds": {key: getattr(card.thresholds, key) for key in _THRESHOLD_KEYS},
@@ -75,8 +83,11 @@ def dumps(card: Scorecard) -> str:
         "provenance": None if card.provenance is None else _provenance_data(card.provenance),
         "readings": [reading_data(reading) for reading in card.readings],
     }
-    if card.base:
+    if data["version"] > 3:
         data["base"] = [{"feature": name, "points": points} for name, points in card.base]
+    if card.held_out:
+        levels = [level._asdict() for level in card.held_out.levels]
+        data["held_out"] = {"net_benefit": card.held_out.net_benefit, "levels": levels}
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -128,6 +139,8 @@ def loads(text: str) -> dict[str, Any]:
     }
     if data["version"] > 3:
         readers["base"] = partial(read_list, read=_start)
+    if data["version"] > 4:
+        readers["held_out"] = or_null(_held_out)
     if levels:
         readers["cutoffs"] = partial(read_list, read=read_integer)
     card = read_object(data, "", readers)
@@ -159,6 +172,25 @@ def _step(data: Any, path: str) -> tuple[int, float]:
 def _start(data: Any, path: str) -> tuple[str, int]:
     parts = read_object(data, path, {"feature": read_text, "points": read_integer})
     return parts["feature"], parts["points"]
+
+
+def _held_out(data: Any, path: str) -> HeldOut:
+    level: dict[str, _Reader] = {
+        "first": or_null(read_integer),
+        **dict.fromkeys(("rows", "events"), read_number),
+        **dict.fromkeys(("low", "high"), or_null(read_number)),
+    }
+
+    def read_level(data: Any, path: str) -> HeldOutLevel:
+        return HeldOutLevel(**read_object(data, path, level))
+
+    readers: dict[str, _Reader] = {
+        "net_benefit": read_number,
+        "levels": partial(read_list, read=read_level),
+    }
+    parts = read_object(data, path, readers)
+    with at(path):
+        return HeldOut(parts["net_benefit"], tuple(parts["levels"]))
 
 
 def _rule(data: Any, path: str) -> Rule:

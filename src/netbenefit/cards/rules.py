@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -61,6 +62,67 @@ class RiskRow(NamedTuple):
     low: int | None
     high: int | None
     risk: float
+
+
+class HeldOutLevel(NamedTuple):
+    """Rows with some scores of a card: how many, and how many of them had the event."""
+
+    first: int | None  #: the lowest of these scores; None where they start at the lowest of all
+    rows: float
+    events: float
+    low: float | None  #: 95% interval of the share of events; None without rows
+    high: float | None
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What a card did on rows that it was not learnt from.
+
+    Parameters
+    ----------
+    net_benefit : float
+        Weighted net benefit of the card's decisions there.
+    levels : sequence of HeldOutLevel
+        Counts of rows and events by score, lowest first; numbers are sums of weights.
+    """
+
+    net_benefit: float
+    levels: tuple[HeldOutLevel, ...]
+
+    def __post_init__(self) -> None:
+        if not is_finite(self.net_benefit):
+            raise InputError(f"held_out: net_benefit={self.net_benefit!r} must be a finite number.")
+        levels = tuple(HeldOutLevel(*level) for level in self.levels)
+        firsts = [check_integer(level.first, "held_out: first") for level in levels[1:]]
+        if not levels or levels[0].first is not None or firsts != sorted(set(firsts)):
+            raise InputError("held_out: levels must start with first=None, and then rise.")
+        for level in levels:
+            n, events = level.rows, level.events
+            ends: Any = level.low, level.high
+            counted = is_finite(n) and is_finite(events) and 0 <= events <= n
+            within = all(map(is_finite, ends)) and [0, *ends, 1] == sorted([0, *ends, 1])
+            if not counted or not (within if n else ends == (None, None)):
+                raise InputError(f"held_out: {level} is no count of rows with its interval.")
+        if not any(level.rows for level in levels):
+            raise InputError("held_out: no level has any rows.")
+        object.__setattr__(self, "net_benefit", float(self.net_benefit))
+        object.__setattr__(self, "levels", levels)
+
+    @property
+    def n_rows(self) -> float:
+        """Mass of the rows."""
+        return sum(level.rows for level in self.levels)
+
+    def level_of(self, score: int | None) -> HeldOutLevel:
+        """Return the level that holds a score; None is the lowest of all."""
+        firsts = [level.first for level in self.levels if level.first is not None]
+        return self.levels[0 if score is None else bisect_right(firsts, score)]
+
+    def moved(self, by: int) -> HeldOut:
+        """Return the same counts for scores that have all moved by as many points."""
+        firsts = [one.first if one.first is None else one.first + by for one in self.levels]
+        levels = zip(self.levels, firsts, strict=True)
+        return replace(self, levels=tuple(one._replace(first=first) for one, first in levels))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ from netbenefit.cards.questions import Question, questions_of
 from netbenefit.cards.readings import Reading, is_one_row, read_columns
 from netbenefit.cards.rules import (
     CardLogic,
+    HeldOut,
     Provenance,
     RiskRow,
     Rule,
@@ -85,6 +86,8 @@ class Scorecard:
     base : sequence of (str, int)
         Points that every row gets for a column, beside those of its rules: what a column starts
         from, so that its least answer is worth 0 (see :meth:`start_at_zero`).
+    held_out : HeldOut, optional
+        What the card did on rows that were held out when it was learnt.
 
     Examples
     --------
@@ -110,12 +113,15 @@ class Scorecard:
     provenance: Provenance | None = None
     readings: tuple[Reading, ...] = ()
     base: tuple[tuple[str, int], ...] = ()
+    held_out: HeldOut | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.thresholds, Thresholds):
             raise InputError(f"thresholds must be Thresholds, not {self.thresholds!r}.")
         if self.provenance is not None and not isinstance(self.provenance, Provenance):
             raise InputError(f"provenance must be a Provenance, not {self.provenance!r}.")
+        if self.held_out is not None and not isinstance(self.held_out, HeldOut):
+            raise InputError(f"held_out must be a HeldOut, not {self.held_out!r}.")
         put = object.__setattr__
         put(self, "rules", check_rules(self.rules))
         put(self, "readings", check_readings(self.readings, self.rules))
@@ -199,6 +205,7 @@ class Scorecard:
             risks=tuple((score + by, risk) for score, risk in self.risks),
             score_range=None if ends is None else (ends[0] + by, ends[1] + by),
             base=base,
+            held_out=None if self.held_out is None else self.held_out.moved(by),
         )
 
     @property

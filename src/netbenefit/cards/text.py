@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from netbenefit.cards.questions import Answer, is_idle
 from netbenefit.cards.readings import value_text
-from netbenefit.cards.rules import Provenance, RiskRow
+from netbenefit.cards.rules import HeldOut, Provenance, RiskRow
 from netbenefit.common import Value, display_width, spell_out
 from netbenefit.metrics import Thresholds
 
@@ -103,7 +103,7 @@ def contents(card: Scorecard) -> Contents:
         score="SCORE, rounded down" if rounded else "SCORE",
         table=[(scores_text(r), percent(r.risk, card.thresholds)) for r in card.risk_table()],
         notes=[strip_control(note) for note in card_notes(card)],
-        footer=_footer(card.provenance),
+        footer=_footer(card),
     )
 
 
@@ -165,9 +165,11 @@ def integer_text(number: int) -> str:
     return f"−{-number}" if number < 0 else str(number)
 
 
-def _footer(provenance: Provenance | None) -> str:
+def _footer(card: Scorecard) -> str:
+    held_out, provenance = card.held_out, card.provenance
+    seen = [] if held_out is None else [held_out_text(held_out)]
     if provenance is None:
-        return ""
+        return "".join(seen)
     parts = []
     if provenance.n_rows is not None:
         parts.append(f"{provenance.n_rows:,.10g} rows")
@@ -175,20 +177,28 @@ def _footer(provenance: Provenance | None) -> str:
         parts.append(f"prevalence {percent(provenance.prevalence)}")
     if provenance.prior_strength:
         # The objective is a sum that means nothing to a reader; its net benefit does.
-        if provenance.net_benefit is not None:
-            parts.append(f"net benefit {provenance.net_benefit:.4f}".replace("-", "−"))
+        if not seen and provenance.net_benefit is not None:
+            benefit = f"{provenance.net_benefit:.4f}".replace("-", "−")
+            parts.append(f"net benefit {benefit} on the training rows")
     else:
         if provenance.objective is not None:
             parts.append(f"objective {provenance.objective:.4f}".replace("-", "−"))
         gap = provenance.gap
         if gap is not None and gap < math.inf:
             parts.append("proven optimal" if gap == 0 else f"gap {percent(gap)}")
+    parts += seen
     if provenance.teacher is not None:
         parts.append(f"taught by {strip_control(provenance.teacher)}")
         parts += [kept_text(provenance)] if provenance.share_kept is not None else []
     if provenance.updated is not None:
         parts.append(f"updated: {strip_control(provenance.updated)}")
     return " · ".join(parts)
+
+
+def held_out_text(found: HeldOut) -> str:
+    """Say what a card was worth on rows that it had not seen."""
+    benefit = f"{found.net_benefit:.4f}".replace("-", "−")
+    return f"net benefit {benefit} on {found.n_rows:,.10g} held-out rows"
 
 
 def price_text(provenance: Provenance) -> str:

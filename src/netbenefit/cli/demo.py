@@ -51,6 +51,7 @@ def demo(
         from netbenefit.export import to_calculator
         from netbenefit.metrics import Thresholds, compare
         from netbenefit.report import comparison_table, thresholds_text, validation_page
+        from netbenefit.updating import evaluate_card, with_held_out
 
         raw = load_breast_cancer()
         names = [str(name) for name in raw.feature_names]
@@ -75,7 +76,9 @@ def demo(
             n_jobs=-1,
         ).follow(quiet=False, columns=False)
         model.fit(train, Outcome(learnt, np.array([False, True]), "malignancy"))
-        card = model.scorecard_
+        found = evaluate_card(model.scorecard_, test, held_out)
+        benefit = found.measures.weighted_net_benefit
+        card = with_held_out(model.scorecard_, found.levels, benefit)
         logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         logistic.fit(np.column_stack(list(train.values())), learnt)
         other = {

@@ -154,7 +154,8 @@ def _fit_file(
     """Learn from rows in memory, and measure the card on those held out."""
     from netbenefit.cli.model import CommandClassifier, binner_of
     from netbenefit.cli.rows import split_rows
-    from netbenefit.metrics import measure
+    from netbenefit.common import check_weights
+    from netbenefit.updating import evaluate_scores, with_held_out
 
     seed = params["random_state"]
     train, test = split_rows(rows, holdout, seed)
@@ -171,15 +172,11 @@ def _fit_file(
     card = model.scorecard_
     with terminal.warnings_as_notes(quiet):
         score = card.score(test.columns())
-    measures = measure(
-        test.outcome.event,
-        card.risk_of_score(score),
-        card.thresholds,
-        score=score,
-        sample_weight=test.weight,
-    )
+        event, weight = test.outcome.event, check_weights(test.weight, test.outcome.event.size)
+        found = evaluate_scores(card, score, event, weight, card.thresholds)
+    model.scorecard_ = with_held_out(card, found.levels, found.measures.weighted_net_benefit)
     return model, (
-        measures,
+        found.measures,
         f"On {test.outcome.event.size:,} rows of {rows.outcome.event.size:,} that were held out "
         f"(drawn with seed {seed}, each class alike; the card is learnt from the rest):",
     )
@@ -203,6 +200,7 @@ def _fit_table(
     from netbenefit.cli.rows import count_columns, features_of, outcome_of_table
     from netbenefit.common import InputError
     from netbenefit.data import QueryBar, duckdb_errors
+    from netbenefit.updating import with_held_out
 
     source, seed = table.source, params["random_state"]
     terminal.check_column(table.columns, target, "--target")
@@ -249,6 +247,7 @@ def _fit_table(
     card = model.scorecard_
     settings = {"positive": outcome.labels[1], "sample_weight": weight}
     found = evaluate_relation(card, table, test, target, quiet, **settings)
+    model.scorecard_ = with_held_out(card, found.levels, found.measures.weighted_net_benefit)
     with duckdb_errors(source):
         n_rows = test.count("*").fetchall()[0][0]
     return model, (
@@ -270,8 +269,8 @@ def _show(model: CommandClassifier, held_out: HeldOut | None) -> None:
         asked += f" ({result.size} rules)"
     console = terminal.make_console()
     console.print(
-        f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} · {asked} "
-        f"· {result.status.replace('_', ' ')} · {result.seconds:.1f} s"
+        f"objective {result.objective:.6f} · net benefit {origin.net_benefit:.6f} on the "
+        f"training rows · {asked} · {result.status.replace('_', ' ')} · {result.seconds:.1f} s"
     )
     terminal.print_teacher(origin, result)
     if held_out is not None:

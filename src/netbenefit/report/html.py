@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from html import escape
 
-from netbenefit.cards import Provenance, Scorecard, contents, kept_text, price_text
+from netbenefit.cards import Provenance, Scorecard, contents, held_out_text, kept_text, price_text
 from netbenefit.common import Table, asset, format_number
 from netbenefit.metrics import ModelRow, Thresholds
 from netbenefit.report.svg import lines_of_curve
@@ -64,6 +64,8 @@ def made_table(card: Scorecard) -> str:
             origin["Taught by"] = f"{p.teacher}{kept}"
         if p.net_benefit is not None:
             origin["Net benefit"] = f"{p.net_benefit:.5f} in training, mean over the thresholds"
+        if card.held_out is not None:
+            origin["Held out"] = held_out_text(card.held_out)
         origin["Proof"] = "no better card is known; nothing is proven"
         if p.bound is not None:
             origin["Proof"] = f"none can exceed {p.bound:.5f}"

@@ -6,6 +6,7 @@ from .evaluate import (
     CardEvaluation as CardEvaluation,
     calibration_lines as calibration_lines,
     evaluate_card as evaluate_card,
+    evaluate_scores as evaluate_scores,
     level_lines as level_lines,
     recalibration as recalibration,
 )
@@ -17,6 +18,7 @@ from .in_tables import (
 from .observed import (
     LevelRow as LevelRow,
     count_levels_of_card as count_levels_of_card,
+    with_held_out as with_held_out,
 )
 from .update import (
     CardUpdate as CardUpdate,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from netbenefit.cards import RiskRow, Scorecard, percent, scores_text
+from netbenefit.cards import HeldOut, HeldOutLevel, RiskRow, Scorecard, percent, scores_text
 from netbenefit.common import Table, check_binary, check_weights, format_table
 from netbenefit.metrics import count_effective_rows, wilson
 
@@ -27,6 +28,7 @@ class LevelRow(NamedTuple):
     rate: float | None  #: observed share of events; None without rows
     low: float | None  #: 95% interval of it
     high: float | None
+    first: int | None = None  #: lowest score; None where they start at the lowest of all
 
 
 def count_levels_of_card(
@@ -54,7 +56,7 @@ def count_levels_of_card(
     groups = np.arange(len(table)) if len(table) <= _MOST else card.thresholds.level_of(known)
     risk = card.risk_of_score(np.asarray(score, dtype=np.int64))
     places = np.maximum(np.searchsorted(known, risk, side="right") - 1, 0)
-    rows = []
+    rows: list[LevelRow] = []
     for group in np.unique(groups):
         own = [row for row, its in zip(table, groups, strict=True) if its == group]
         here = groups[places] == group
@@ -62,7 +64,7 @@ def count_levels_of_card(
         row = RiskRow(own[0].low, own[-1].high, float(np.clip(mean, own[0].risk, own[-1].risk)))
         n, events = float(weight[here].sum()), float(weight[here & happened].sum())
         rate = events / n if n else None
-        ends = (None, None) if rate is None else wilson(rate, n * effective)
+        low, high = (None, None) if rate is None else wilson(rate, n * effective)
         rows.append(
             LevelRow(
                 scores_text(row),
@@ -71,10 +73,18 @@ def count_levels_of_card(
                 n,
                 events,
                 rate,
-                *ends,
+                low,
+                high,
+                own[0].low if rows else None,
             )
         )
     return rows
+
+
+def with_held_out(card: Scorecard, levels: Sequence[LevelRow], net_benefit: float) -> Scorecard:
+    """Keep in a card what it did on rows that it was not learnt from."""
+    counts = (HeldOutLevel(row.first, row.n, row.events, row.low, row.high) for row in levels)
+    return replace(card, held_out=HeldOut(net_benefit, tuple(counts)))
 
 
 #: Columns in print: head, name in the table, and how cells are written.

@@ -700,7 +700,7 @@ def _updated(
     note = f"{changed} {source}"
     if prior_strength:
         note += f", with {format_count(prior_strength)} rows of belief in the old risks"
-    return replace(new, provenance=_note_update(card, note, n, events)), None
+    return replace(new, provenance=_note_update(card, note, n, events), held_out=None), None
 
 
 def _refitted(
