@@ -156,20 +156,20 @@ def _solved(model: Any) -> dict[str, Any]:
     """What a solver says: value, bound, gap; the card.
 
     For the integer program these are HiGHS's own bound, gap and "optimal", as the paper's are
-    Gurobi's: they are not proven.
+    Gurobi's, and for SLIM and RISKSLIM those of the search: nobody can recount them.
     """
     result = getattr(model, "result_", None)
     if result is None:
         nothing = dict.fromkeys(("objective", "bound", "gap", "penalty"))
         return {**nothing, "status": "", "card": ""}
-    gap = model.gap_ if hasattr(model, "gap_") else result.gap
-    bound, status = result.bound, result.status
+    gap, bound, status = result.gap, result.bound, result.status
     details = {} if result.proof is None else result.proof.details
     if "solver_bound" in details:
         bound = details["solver_bound"]
-        if bound <= math.nextafter(result.objective, math.inf):  # equal, but rounded up
+        value, tolerance = result.objective, details.get("tolerance", 0.0)
+        if bound <= max(math.nextafter(value, math.inf), value + tolerance):  # equal, or rounded up
             bound, status = result.objective, "optimal"
-        gap = relative_gap(result.objective, bound)
+        gap = model.gap_ if hasattr(model, "gap_") else relative_gap(result.objective, bound)
     certificate = getattr(model, "certificate_", None)
     penalty = None if certificate is None else float(certificate.problem.penalty)
     return {

@@ -269,20 +269,14 @@ def test_a_sample_is_drawn_by_what_a_false_box_could_hide(published: Case) -> No
     assert 0 < found[0] < found[1]
 
 
-def test_bounds_without_boxes_become_the_ceiling(case: Case) -> None:
+def test_bounds_without_boxes_are_not_claimed(case: Case) -> None:
     result = prove(case.problem)
     assert result.proof is not None
     proof = Proof("direction signs", result.proof.bound, details={"seconds": 2.5})
     certificate = make_certificate(
         case.problem, replace(result, proof=proof), taught=case.taught, bins=case.bins
     )
-    assert certificate.proof is not None
-    integers = IntegerProblem.of(case.problem)
-    assert certificate.proof.bound == integers.to_objective(integers.ceiling)
-    card = replace(case.card, provenance=None)
-    verdict = verify(card, certificate, COLUMNS, EVENT)
-    assert verdict.accepted, verdict.failures
-    assert verdict.summary.startswith("accepted: no allowed card is better by more than ")
+    assert certificate.proof is None
     assert not verify(case.card, certificate, COLUMNS, EVENT).consistent  # it says it is optimal
 
 

@@ -41,7 +41,7 @@ from netbenefit.common import (
     write_bytes,
 )
 from netbenefit.data import PatternTable
-from netbenefit.problem import Boxes, IntegerProblem, Problem, Proof, Reason, SolverResult
+from netbenefit.problem import Boxes, IntegerProblem, Problem, Proof, SolverResult
 
 if TYPE_CHECKING:  # the judge reads this module, and needs no teacher
     from netbenefit.teachers import Taught
@@ -229,7 +229,7 @@ def make_certificate(
     bins: FittedBins | None = None,
     taught: Taught | None = None,
 ) -> Certificate:
-    """Put on record what a solver found and proved.
+    """Put on record what a solver found and proved; a bound without boxes is not claimed.
 
     Parameters
     ----------
@@ -287,11 +287,12 @@ def make_certificate(
         objective=value.objective,
         net_benefit=value.net_benefit,
     )
-    proof = None if result.proof is None else _claim(problem, result.proof)
+    proof = result.proof
+    claim = None if proof is None or proof.boxes is None else _claim(problem, proof, proof.boxes)
     wrong = None if card is None else next(differences(card, statement, answer), None)
     if wrong is not None:
         raise InputError(f"the card is not the one that was found: {wrong}.")
-    return Certificate(statement, answer, proof)
+    return Certificate(statement, answer, claim)
 
 
 def _lesson(table: PatternTable, taught: Taught) -> Lesson:
@@ -306,15 +307,11 @@ def _lesson(table: PatternTable, taught: Taught) -> Lesson:
     )
 
 
-def _claim(problem: Problem, proof: Proof) -> Claim:
+def _claim(problem: Problem, proof: Proof, boxes: Boxes) -> Claim:
     integers = IntegerProblem.of(problem)
-    boxes = _ceiling(integers) if proof.boxes is None else proof.boxes
-    bound = proof.bound
-    if proof.boxes is None:
-        bound = max(bound, integers.to_objective(int(boxes.values[0])))
     return Claim(
         method=proof.method,
-        bound=bound,
+        bound=proof.bound,
         rounding=integers.rounding,
         details=proof.details,
         scale=ValueScale(
@@ -325,16 +322,6 @@ def _claim(problem: Problem, proof: Proof) -> Claim:
             integers.exact,
         ),
         boxes=_ordered(boxes, problem.patterns),
-    )
-
-
-def _ceiling(integers: IntegerProblem) -> Boxes:
-    """One box for everything, in which no pattern is wrong and nothing costs anything."""
-    return Boxes(
-        lower=integers.lower[None],
-        upper=integers.upper[None],
-        values=np.array([integers.ceiling]),
-        reasons=np.array([Reason.PACKED]),
     )
 
 

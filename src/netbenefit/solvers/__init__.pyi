@@ -9,6 +9,10 @@ from .base import (
     allowed_start as allowed_start,
     check_time_limit as check_time_limit,
     conclude as conclude,
+    round_up as round_up,
+)
+from .bounds.packed import (
+    ceiling as ceiling,
 )
 from .kernels.jit import (
     internal as internal,

@@ -56,9 +56,12 @@ def test_attributes_say_the_same(fitted, data) -> None:
     price = 0.9 / (n * p)
     size, total = np.count_nonzero(fitted.coef_), np.abs(fitted.coef_).sum()
     assert fitted.loss_ == pytest.approx(errors + price * size + price / 10 * total, abs=1e-14)
-    assert result.status == "optimal"
     assert fitted.gap_ == 0.0
     assert fitted.loss_bound_ == fitted.loss_
+    assert result.status == "finished"
+    assert card.provenance.status == "finished"
+    assert result.proof is not None
+    assert result.proof.details["solver_bound"] == result.objective < result.bound
     assert result.objective == pytest.approx(y.mean() - fitted.loss_, abs=1e-14)
     assert result.net_benefit == pytest.approx(y.mean() - errors, abs=1e-14)
     assert card.cutoffs == (-fitted.intercept_,)
@@ -234,7 +237,7 @@ def test_bankruptcy_is_separable(data_folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("NETBENEFIT_DATA", str(data_folder))
     X, y, _ = load_dataset("bankruptcy")
     model = SLIMClassifier(n_jobs=1, time_limit=60.0).fit(X, y)
-    assert model.result_.status == "optimal"
+    assert model.gap_ == 0.0
     assert (model.predict(X) == y).all()
 
 

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,7 +19,7 @@ from netbenefit.binning import Binner, FittedBins
 from netbenefit.cards import Scorecard, read_columns
 from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import PatternTable, read_outcome
-from netbenefit.estimators.riskslim.problem import Lattice
+from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice
 from netbenefit.estimators.riskslim.solve import solve_lattice
 from netbenefit.estimators.training import (
     CardClassifier,
@@ -27,7 +28,7 @@ from netbenefit.estimators.training import (
     rules_of,
 )
 from netbenefit.metrics import Thresholds, weighted_net_benefit
-from netbenefit.problem import SolverResult, check_two_classes, floor_scores
+from netbenefit.problem import Proof, SolverResult, check_two_classes, floor_scores
 from netbenefit.solvers import Callback, check_time_limit
 
 # -- from RISKSLIM's coefficients to a card: one risk per score, the intercept in the table of risks
@@ -157,9 +158,10 @@ class RiskSLIMClassifier(CardClassifier):
     scorecard_ : Scorecard
         One risk per whole score; the intercept is where in the table of risks a score stands.
     result_ : SolverResult
-        ``objective`` is the negative of loss plus penalty, and ``bound`` an upper bound of it,
-        which proofs leave open by 1e-9.  ``cutoffs`` and ``net_benefit`` are those of the card at
-        its own thresholds.
+        ``objective`` is the negative of loss plus penalty; ``bound`` is 0, as no loss is negative.
+        The search's own bound, which nobody can recount, is the ``solver_bound`` in
+        ``proof.details``; where it ends it leaves 1e-9 open.  ``cutoffs`` and ``net_benefit`` are
+        those of the card at its own thresholds.
     coef_ : (n_features,) int64
         Points; with a binner, of each condition.
     intercept_ : int
@@ -176,7 +178,7 @@ class RiskSLIMClassifier(CardClassifier):
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
     >>> model = RiskSLIMClassifier(max_points=3).fit(X, y)
     >>> model.intercept_, model.coef_, model.result_.status
-    (-2, array([1, 0, 2]), 'optimal')
+    (-2, array([1, 0, 2]), 'finished')
     >>> model.predict_proba([[1, 0, 1]]).round(3)
     array([[0.269, 0.731]])
     """
@@ -262,12 +264,21 @@ class RiskSLIMClassifier(CardClassifier):
             net_benefit=benefit,
             questions=int(np.count_nonzero(self.coef_)),
             score_range=(int(scores.min()), int(scores.max())),
-            bound=-search.bound,
-            status=status,
+            bound=0.0,
+            status="finished" if status == "optimal" else status,
             seconds=search.seconds,
             evaluations=search.evaluations,
             trace=tuple(search.trace),
             solver="riskslim branch",
+            proof=Proof(
+                "no loss is negative",
+                Fraction(0),
+                details={
+                    "solver": "riskslim branch",
+                    "solver_bound": -search.bound,
+                    "tolerance": TOLERANCE,
+                },
+            ),
         )
         origin = make_provenance(table, self.result_, self.penalty, outcome.text, seed)
         self.scorecard_ = replace(card, provenance=replace(origin, net_benefit=benefit))

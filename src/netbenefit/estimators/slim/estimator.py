@@ -28,8 +28,14 @@ from netbenefit.estimators.training import (
     count_threads,
     make_provenance,
 )
-from netbenefit.problem import Constraint, SolverResult, floor_scores, level_risks
-from netbenefit.solvers import Callback
+from netbenefit.problem import (
+    Constraint,
+    IntegerProblem,
+    SolverResult,
+    floor_scores,
+    level_risks,
+)
+from netbenefit.solvers import Callback, ceiling, round_up
 
 #: Parameters of the general estimator that SLIM has no use for.
 _NOT_FOR_SLIM = (
@@ -76,10 +82,12 @@ class SLIMClassifier(RiskScoreClassifier):
         Two levels, below and above a risk of 0.5.
     result_ : SolverResult
         Its objective is net benefit at 0.5 less both prices, that is, the prevalence less the loss.
+        Its bound is the ceiling: no card makes fewer errors than equal rows force.
     loss_, loss_bound_ : float
-        What is minimised, and a proven lower bound of it.
+        What is minimised, and a lower bound of it by the word of the search: it is no list of boxes
+        that could be recounted, so nothing is called optimal for it.
     gap_ : float
-        (loss − bound) / loss, the gap that integer programs report; 0 if proven optimal.
+        (loss − bound) / loss for that bound, as integer programs report it; 0 if the search ended.
     intercept_ : int
         b, minus the cut-off.
     coef_, cutoffs_, binner_, thresholds_, classes_, n_features_in_, feature_names_in_
@@ -97,8 +105,8 @@ class SLIMClassifier(RiskScoreClassifier):
     >>> X = rng.integers(0, 2, (500, 3))
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
     >>> model = SLIMClassifier().fit(X, y)
-    >>> model.coef_, model.intercept_, model.result_.status
-    (array([1, 0, 1]), -2, 'optimal')
+    >>> model.coef_, model.intercept_, model.gap_
+    (array([1, 0, 1]), -2, 0.0)
     >>> model.predict(X[:3])
     array([ True, False, False])
     """
@@ -214,9 +222,10 @@ class SLIMClassifier(RiskScoreClassifier):
         seed = self._seed()  # drawn once: the card records the one that the search had
         solver = SlimExact(self.time_limit, n_jobs=count_threads(self.n_jobs), seed=seed)
         with self._progress() as callback:
-            result = solver.solve(task, callback=callback)
+            found = solver.solve(task, callback=callback)
+        self._losses(task, found)
+        result = _claimed(task, found)
         self.intercept_ = -result.cutoffs[0]
-        self._losses(task, result)
         made = make_provenance(table, result, task.problem.penalty, outcome, seed)
         provenance = replace(made, net_benefit=result.net_benefit)
         card = assemble_card(task.problem, result, provenance, bins=training.bins)
@@ -237,6 +246,20 @@ class SLIMClassifier(RiskScoreClassifier):
         bound = loss if result.status == "optimal" else task.prevalence - result.proof.bound
         self.loss_, self.loss_bound_ = float(loss), float(bound)
         self.gap_ = float((loss - bound) / loss) if loss > bound else 0.0
+
+
+def _claimed(task: SlimTask, found: SolverResult) -> SolverResult:
+    """The result under the ceiling, whose box anybody can recount, and the search's own word."""
+    limit = ceiling(task.problem, IntegerProblem.of(task.problem))
+    objective, status = task.evaluate(found.points).objective, found.status
+    details = {"solver": found.solver, "solver_bound": found.bound}
+    if limit.settles(objective):
+        return replace(found, proof=limit, bound=found.objective, status="optimal")
+    if status == "optimal":
+        status = "finished"
+    return replace(
+        found, proof=replace(limit, details=details), bound=round_up(limit.bound), status=status
+    )
 
 
 def _price(price: str | float, name: str, usual: Fraction) -> Fraction:
