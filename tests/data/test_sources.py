@@ -239,6 +239,27 @@ def test_wrong_duckdb_addresses(base: Path, tmp_path: Path) -> None:
     assert "not a valid DuckDB database" in refusal(tmp_path / "not.duckdb")
 
 
+def test_a_view_reaches_nothing_outside_its_database(tmp_path: Path) -> None:
+    secret, target = tmp_path / "secret.csv", tmp_path / "written.csv"
+    secret.write_text("a\n1\n")
+    file = tmp_path / "foreign.db"
+    with duckdb.connect(file) as base:
+        base.execute("CREATE TABLE t AS SELECT 1 AS a")
+        base.execute("CREATE VIEW honest AS FROM t")
+        base.execute(f"CREATE VIEW reader AS FROM read_csv('{secret}')")
+        base.execute(f"CREATE MACRO look() AS (SELECT count(*) FROM read_text('{secret}'))")
+        base.execute("CREATE VIEW hidden AS SELECT look() AS n")
+    assert rows_of(f"duckdb:///{file}?table=honest") == [(1,)]
+    for view in ("reader", "hidden"):
+        assert "Cannot access file" in refusal(f"duckdb:///{file}?table={view}")
+    source = find_source([f"duckdb:///{file}?table=honest"])
+    with open_source(source, engine=Engine(output=target)) as table:
+        with pytest.raises(duckdb.PermissionException):
+            table.relation().write_csv(str(tmp_path / "other.csv"))
+        table.relation().write_csv(str(target))
+    assert target.read_text() == "a\n1\n"
+
+
 def test_a_file_with_one_table_needs_no_name(tmp_path: Path) -> None:
     with duckdb.connect(tmp_path / "one.duckdb") as made:
         made.execute("CREATE TABLE t AS SELECT 1 AS a")

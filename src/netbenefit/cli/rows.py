@@ -75,11 +75,12 @@ def open_table(
     jobs: int = -1,
     quiet: bool = False,
     used: Collection[str] | None = None,
+    output: Path | None = None,
 ) -> OpenTable:
-    """Open a source, and show how far DuckDB is while it looks at it."""
+    """Open a source, and show how far DuckDB is while it looks at it; it may write ``output``."""
     from netbenefit.data import QueryBar, open_source
 
-    engine = Engine(threads=jobs)
+    engine = Engine(jobs, output)
     words = {"csv": "reading CSV", "postgresql": "reading from PostgreSQL"}
     doing = words.get(source.kind, "opening")
     with QueryBar(engine.connection, doing, shown=not quiet) as bar:

@@ -46,13 +46,15 @@ def score(
     scorecard = terminal.load_card(card)
     began = time.monotonic()
     features = scorecard.features
-    with open_table(source, scorecard.text_features, jobs, quiet, features) as table:
+    with (
+        replacing(out) as draft,
+        open_table(source, scorecard.text_features, jobs, quiet, features, draft) as table,
+    ):
         check_present(features, table.columns)
         kept = _kept(table, keep)
         table.check_columns([*features, *kept])
         with (
             duckdb_errors(source),
-            replacing(out) as draft,
             QueryBar(table.connection, "scoring", shown=not quiet) as bar,
         ):
             scored = score_table(
@@ -62,17 +64,17 @@ def score(
             bar.say("counting")
             query = f"SELECT count(*) - count({SCORE}) FROM {written}"
             refused = table.connection.sql(query).fetchall()[0][0]
-        if not quiet:
-            seconds = time.monotonic() - began
-            terminal.print_note(
-                "bold", "scored", f"{table.n_rows:,} rows of {source.shown} in {seconds:.1f} s"
+    if not quiet:
+        seconds = time.monotonic() - began
+        terminal.print_note(
+            "bold", "scored", f"{table.n_rows:,} rows of {source.shown} in {seconds:.1f} s"
+        )
+        if refused:
+            terminal.note(
+                f"{refused:,} of {table.n_rows:,} rows have no score: the card refuses a value "
+                "in them (infinite, or missing without a rule for that).",
             )
-            if refused:
-                terminal.note(
-                    f"{refused:,} of {table.n_rows:,} rows have no score: the card refuses a value "
-                    "in them (infinite, or missing without a rule for that).",
-                )
-            terminal.print_saved(out)
+        terminal.print_saved(out)
 
 
 def _kept(table: OpenTable, keep: Sequence[str] | None) -> list[str]:

@@ -199,9 +199,13 @@ class Listed(NamedTuple):
 
 
 def attach_database(engine: Engine, source: Source) -> tuple[str, bool]:
-    """Let DuckDB read a database; return what SQL calls the table, and whether it is no view."""
+    """Let DuckDB read a database; return what SQL calls the table, and whether it is no view.
+
+    A view holds SQL of somebody else: nothing outside the database can be read or written any more.
+    """
     file = text(str(source.files[0]))
     engine.connection.execute(f"ATTACH {file} AS source (TYPE duckdb, READ_ONLY)")
+    engine.shut()
     rows = engine.connection.sql(
         "SELECT table_schema, table_name, table_type FROM information_schema.tables "
         "WHERE table_catalog = 'source' "
@@ -261,12 +265,14 @@ class Engine(AbstractContextManager["Engine"]):
     """A DuckDB connection in memory, with a folder on disk for what does not fit.
 
     It may use the memory that NETBENEFIT_MEMORY says, by default a quarter of the machine's, but at
-    least 1 GB; and all cores, unless a number of threads is given.
+    least 1 GB; and all cores, unless a number of threads is given.  ``output`` is a file that it
+    can write when it is shut.
     """
 
-    def __init__(self, threads: int = -1) -> None:
+    def __init__(self, threads: int = -1, output: Path | None = None) -> None:
         import duckdb  # late: it is slow to import
 
+        self._output = output
         limit = _memory()
         place = os.environ.get(SPILL) or None
         try:
@@ -284,6 +290,14 @@ class Engine(AbstractContextManager["Engine"]):
         if threads > 0:
             settings["threads"] = threads
         self.connection = duckdb.connect(":memory:", config=settings)
+
+    def shut(self) -> None:
+        """From now on, reach no file but what is attached, this engine's own, and its output."""
+        run = self.connection.execute
+        run(f"SET allowed_directories = [{text(self.folder)}]")
+        if self._output is not None:
+            run(f"SET allowed_paths = [{text(self._output)}]")
+        run("SET enable_external_access = false")
 
     def close(self) -> None:
         """Close the connection, and remove what it left on disk."""
