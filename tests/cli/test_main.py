@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import gzip
 import io
 import json
 import os
@@ -559,6 +560,37 @@ def test_ctrl_c_keeps_the_best_card_so_far(tmp_path: Path) -> None:
     assert card.provenance is not None
     assert card.provenance.status == "interrupted"
     assert card.size > 0
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.15, 0.4, 0.8, 1.5, 3.0])
+def test_ctrl_c_leaves_no_traceback_while_modules_are_imported(table: Path, delay: float) -> None:
+    start = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from netbenefit.cli.stopping import handle_interrupts; handle_interrupts(); "
+        "print('ready', flush=True); sys.argv[0] = 'netbenefit'; "
+        "from netbenefit.__main__ import main; main()"
+    )
+    done = subprocess.Popen(
+        [sys.executable, "-c", start, "fit", str(table), *map(str, FIT)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert done.stdout is not None
+    done.stdout.readline()
+    time.sleep(delay)  # wherever it is then
+    done.send_signal(signal.SIGINT)
+    _, told = done.communicate(timeout=PATIENCE)
+    assert "Traceback" not in told
+    assert "Exception" not in told
+    assert done.returncode in (0, 130)  # 0 where the search was interrupted, which keeps its card
+
+
+def test_a_truncated_file_is_an_error_of_one_line(table: Path, tmp_path: Path) -> None:
+    whole, file = gzip.compress(table.read_bytes()), tmp_path / "t.csv.gz"
+    for size in (1, 10, len(whole) // 2, len(whole) - 1):
+        file.write_bytes(whole[:size])
+        assert "not a whole gzip file" in error("fit", file, *FIT)
 
 
 def test_errors_are_red_on_a_terminal(table: Path) -> None:

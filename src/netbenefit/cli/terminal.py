@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 
+from netbenefit.cli.stopping import COMMANDS
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from numpy.typing import NDArray
@@ -74,7 +76,7 @@ def report_user_errors(command: Callable[..., None]) -> Callable[..., None]:
             given[name] = group(**{option: given.pop(option) for option in options})
         try:
             command(*args, **given)
-        except (InputError, OSError, KeyboardInterrupt, MemoryError) as error:
+        except (InputError, OSError, EOFError, KeyboardInterrupt, MemoryError) as error:
             if given.get("debug") or isinstance(error, BrokenPipeError):  # as of "… | head"
                 raise
             if isinstance(error, KeyboardInterrupt):
@@ -88,7 +90,9 @@ def report_user_errors(command: Callable[..., None]) -> Callable[..., None]:
             print_note("bold red", "error", text)
             raise typer.Exit(2) from None
 
-    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapped: Any = run
+    COMMANDS.add(wrapped.__code__)
+    wrapped.__signature__ = inspect.Signature(parameters)
     return run
 
 

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import re
 import threading
+import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -663,7 +664,7 @@ def size_of_file(source: Source) -> Size:
     try:
         with gzip.open(file, "rb") if is_gzip(file) else open(file, "rb") as opened:
             look = opened.read(_LOOK)
-    except OSError:  # reported when the file is read
+    except (OSError, EOFError, zlib.error):  # reported when the file is read
         return Size(0, False, n_bytes)
     # Sizes are compared unpacked, because that is what memory has to hold.
     return Size(int(look.count(b"\n") / max(len(look), 1) * whole), False, whole)
