@@ -90,7 +90,7 @@ def _check_fired(page: Any, card: Scorecard, row: dict[str, Any]) -> None:
         assert float(points.replace("−", "-")) == pytest.approx(part.points, abs=1e-9)
     # On the card below, the one answer that applies is marked; a value that is counted has none.
     plain = sum(not question.units for question in card.questions)
-    assert plain <= page.locator("tr.chosen").count() <= len(card.questions)
+    assert plain <= page.locator(".questions .chosen").count() <= len(card.questions)
 
 
 @needs_browser

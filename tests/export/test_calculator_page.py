@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from netbenefit import Condition, PerUnit, Reading, Rule, Scorecard, Thresholds
+from netbenefit.cards.rules import HeldOut
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.cards.text import contents
 from netbenefit.export.calculator import to_calculator
@@ -156,6 +159,96 @@ def test_paper_shows_the_card_alone(name: str, show: Callable[..., Watched]) -> 
     ink = page.evaluate("() => getComputedStyle(document.querySelector('.card td')).color")
     paper = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
     assert (ink, paper) == ("rgb(0, 0, 0)", "rgb(255, 255, 255)")
+
+
+# -- the patient in the table, and what is known of such patients ----------------------------------
+
+PHONE = {"viewport": {"width": 360, "height": 740}}
+
+
+def known_card() -> Scorecard:
+    levels = [(None, 40, 1, 0.004, 0.129), (2, 0, 0, None, None), (4, 12, 9, 0.468, 0.911)]
+    origin = Provenance(
+        version="1", n_rows=398, n_events=148, prior_strength=100.0, net_benefit=0.3, teacher="T"
+    )
+    return replace(small_card(provenance=origin), held_out=HeldOut(0.1234, levels))
+
+
+def choose(page: Any, stage: str) -> None:
+    page.get_by_label("stage").select_option(stage)
+    page.get_by_role("button", name="Set the rest").click()
+
+
+@needs_browser
+def test_the_score_is_marked_in_the_table_and_not_on_paper(show: Callable[..., Watched]) -> None:
+    page = show(to_calculator(small_card(), threshold=0.2)).page
+    marked = page.locator(".risks .chosen")
+    assert marked.count() == 0
+    choose(page, "II (3 points)")
+    assert marked.count() == 1
+    assert marked.inner_text().split() == ["4–8", "75.0%"]
+    assert marked.get_attribute("aria-current") == "true"
+    page.get_by_label("stage").select_option("I (0 points)")
+    assert page.locator("[aria-current]").inner_text().split() == ["0–1", "9.96%"]
+    border = "() => getComputedStyle(document.querySelector('.risks .chosen th')).borderTopWidth"
+    assert page.evaluate(border) == "3px"
+    page.emulate_media(media="print")
+    assert page.evaluate(border) != "3px"
+    page.emulate_media(media="screen")
+    page.get_by_role("button", name="Clear").click()
+    assert marked.count() == 0
+
+
+@needs_browser
+def test_the_interval_is_that_of_held_out_rows(show: Callable[..., Watched]) -> None:
+    page = show(to_calculator(known_card(), threshold=0.2)).page
+    seen = page.locator("#seen")
+    assert seen.is_hidden()
+    choose(page, "II (3 points)")
+    assert seen.inner_text() == (
+        "Of 12 held-out records with such a score, 9 had the event (95% interval of the risk: "
+        "46.8% to 91.1%)."
+    )
+    page.get_by_label("stage").select_option("I (0 points)")
+    assert "Of 40 held-out records with such a score, 1 had the event" in seen.inner_text()
+    page.get_by_label("smoker").check()
+    assert page.locator("#score").inner_text() == "2"
+    assert seen.inner_text() == "No held-out record had such a score."
+    other = show(to_calculator(small_card())).page
+    choose(other, "II (3 points)")
+    assert other.locator("#seen").is_hidden()
+
+
+@needs_browser
+def test_one_line_says_from_how_many_the_card_was_made(show: Callable[..., Watched]) -> None:
+    page = show(to_calculator(known_card())).page
+    line = page.locator(".origin summary")
+    assert line.inner_text() == "Made from 398 records, 148 of them with the event"
+    rest = page.locator("details.origin p")
+    assert rest.is_hidden()
+    line.click()
+    assert rest.inner_text() == ("398 rows · net benefit 0.1234 on 52 held-out rows · taught by T")
+    page.emulate_media(media="print")
+    assert page.locator("p.origin").inner_text() == rest.text_content()
+
+
+@needs_browser
+def test_the_table_stays_in_one_piece_and_words_stay_whole(show: Callable[..., Watched]) -> None:
+    card = truths()["conditions"].card
+    rules = [Rule(Condition("worst smoothness", ">=", k), 1) for k in range(6)]
+    many = Scorecard(rules, [(k, 0.1 + k / 10) for k in range(7)], Thresholds.tenths())
+    for one in (card, many):
+        page = show(to_calculator(one), **PHONE).page
+        lines = page.locator("[data-level]").all()
+        boxes = [line.bounding_box() for line in lines]
+        assert len({(box["x"], box["width"]) for box in boxes}) == 1
+        assert all(a["y"] < b["y"] for a, b in itertools.pairwise(boxes))
+    name = page.locator(".questions tbody th")
+    assert name.inner_text() == "worst smoothness"
+    assert name.bounding_box()["height"] < 40  # one line
+    table = page.get_by_role("table").first  # though its parts are drawn as blocks
+    assert table.get_by_role("rowheader").count() == 1
+    assert table.get_by_role("cell", name="under 0", exact=True).count() == 1
 
 
 # -- strangers -------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from netbenefit.cards import (
     CardLogic,
     ColumnLogic,
     Condition,
+    HeldOut,
     InputColumn,
     PerUnit,
     Question,
@@ -230,24 +231,61 @@ def _card(card: Scorecard, scaling: str) -> str:
         score=escape(printed.score),
         risks=risks,
         notes=f'<ul class="notes">{notes}</ul>' if notes else "",
-        footer=f'<p class="origin">{escape(printed.footer)}</p>' if printed.footer else "",
+        footer=_origin(card, printed.footer),
     )
+
+
+def _origin(card: Scorecard, footer: str) -> str:
+    """Say from how many rows the card was made; the rest is folded on a screen."""
+    if not footer:
+        return ""
+    rest, made = escape(footer), card.provenance
+    line = "How this card was made"
+    if made is not None and made.n_rows is not None:
+        line = f"{'Risks' if made.updated else 'Made'} from {made.n_rows:,.10g} records"
+        if made.n_events is not None:
+            line += f", {made.n_events:,.10g} of them with the event"
+    return (
+        f'<details class="origin on-screen"><summary>{line}</summary><p>{rest}</p></details>'
+        f'<p class="origin on-paper">{rest}</p>'
+    )
+
+
+def _seen(found: HeldOut | None) -> tuple[list[str | None], list[str]]:
+    """Return from which scores on counts of held-out rows hold, and what they say."""
+    levels = () if found is None else found.levels
+    texts = []
+    for level in levels:
+        text = "No held-out record had such a score."
+        if level.low is not None and level.high is not None:
+            low, high = (percent(end) for end in (level.low, level.high))
+            records = f"{level.rows:,.10g} held-out record{'s' * (level.rows != 1)}"
+            text = (
+                f"Of {records} with such a score, {level.events:,.10g} had the event (95% "
+                f"interval of the risk: {low} to {high})."
+            )
+        texts.append(text)
+    return [None if one.first is None else str(one.first) for one in levels], texts
 
 
 def _asked(place: int, asked: Asked, question: Question) -> str:
     """Return a question of the card; its name and the blank stand beside the first answer."""
     rows, sign = len(asked.answers), "+ " if place else ""
-    name = f'<th scope="rowgroup" rowspan="{rows}">{_name(asked.name)}</th>'
-    blank = f'<td rowspan="{rows}" class="on-paper blank">{sign}<span class="line-out"></span></td>'
+    name = f'<th role="rowheader" scope="rowgroup" rowspan="{rows}">{_name(asked.name)}</th>'
+    blank = (
+        f'<td role="cell" rowspan="{rows}" class="on-paper blank">{sign}'
+        '<span class="line-out"></span></td>'
+    )
     parts = []
     first = len(question.units)  # lines that say what a unit is worth are no answers
     for i, (words, points) in enumerate(asked.answers):
         data = f' data-question="{place}" data-answer="{i - first}"' if i >= first else ""
         parts.append(
-            f"<tr{data}>{'' if i else name}<td><bdi data-words>{escape(words)}</bdi></td>"
-            f"<td>{escape(points)}</td>{'' if i else blank}</tr>"
+            f'<tr role="row"{data}>{"" if i else name}<td role="cell"><bdi data-words>'
+            f'{escape(words)}</bdi></td><td role="cell">{escape(points)}</td>'
+            f"{'' if i else blank}</tr>"
         )
-    return f"<tbody>{''.join(parts)}</tbody>"
+    return f'<tbody role="rowgroup">{"".join(parts)}</tbody>'
 
 
 #: In this order: rules for wide screens and for paper come last.
@@ -381,6 +419,7 @@ def _page_data(
     places = {row.risk: place for place, row in enumerate(card._risk_rows)}
     steps = {column.name: place for place, column in enumerate(card._logic.columns)}
     unit = card._logic.unit
+    seen_from, seen = _seen(card.held_out)
     return {
         "fields": [
             {
@@ -412,6 +451,8 @@ def _page_data(
             [places[row.risk], None if row.low is None else integer_text(row.low)]
             for row in card.risk_table()
         ],
+        "seenFrom": seen_from,
+        "seen": seen,
         "decimals": len(str(unit)) - 1,
         "threshold": threshold,
     }

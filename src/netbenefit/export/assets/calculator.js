@@ -241,8 +241,26 @@ function showResult(row) {
   const side = reaches ? "At or above" : "Below";
   setText(verdict, `${side} the threshold of ${limit}`);
   showRows(row);
+  markRisk(level);
+  setText($("seen"), PAGE.seen[seenPlace(whole)] ?? "");
+  $("seen").hidden = !$("seen").textContent;
   const decided = threshold === null ? "" : ` ${side} the threshold of ${limit}.`;
   return `Score ${wholeText(whole)}, risk ${shown}.${decided}`;
+}
+
+// Which count of held-out rows holds a score.
+function seenPlace(score) {
+  return PAGE.seenFrom.findLastIndex((first) => first === null || BigInt(first) <= score);
+}
+
+// Mark the risk of a score in the table; null where there is none to mark.
+function markRisk(level) {
+  document.querySelectorAll("[data-level]").forEach((line) => {
+    const here = Number(line.dataset.level) === level;
+    line.classList.toggle("chosen", here);
+    if (here) line.setAttribute("aria-current", "true");
+    else line.removeAttribute("aria-current");
+  });
 }
 
 function showCaution(field, place, read) {
@@ -300,7 +318,9 @@ function update() {
   if (usable) {
     speak(showResult(row));
   } else {
+    markRisk(null);
     $("verdict").hidden = true;
+    $("seen").hidden = true;
     $("fill").style.inlineSize = "0";
     const left = `${counted(lacking.length, "field", "fields")} to fill in.`;
     speak(complete || wrong.length ? $("needs").textContent : left);
