@@ -153,6 +153,21 @@ def test_rates_are_the_decimals_that_were_written() -> None:
     assert str(MaxFPR(0.2, 0.25)) == "FPR of at most 0.25 at threshold 0.2"
 
 
+def test_different_constraints_print_differently() -> None:
+    third = Fraction(1, 3)
+    different = [
+        *(MinTPR(p, 0.9) for p in (0.2, 0.2000001, 0.20000010000000002, 1e-7, 1, 0.9999999)),
+        *(MaxFPR(0.2, q) for q in (0.3, 0.3000001, third, 0.333333, 1 / 3, 0, 1)),
+        *(Include("a", "b"), Include("a, b"), Include("'a, b'")),
+        *(Implies("a", "b"), Implies("a", "b, c")),
+    ]
+    texts = [str(one) for one in different]
+    assert len(set(texts)) == len(texts)
+    assert texts[1] == "TPR of at least 0.9 at threshold 0.2000001"
+    assert texts[4] == "TPR of at least 0.9 at threshold 1"
+    assert texts[8] == "FPR of at most 1/3 at threshold 0.2"
+
+
 @given(data=st.data())
 @settings(max_examples=150)
 def test_limits_are_all_constraints_together(data: st.DataObject) -> None:

@@ -123,6 +123,22 @@ def _plain(value: Any) -> Any:
     return value
 
 
+# Texts of constraints tell any two of them apart: numbers are exact, and names of columns that
+# could be read as more than one are in quotes.
+
+
+def _called(name: str | int) -> str:
+    """A column in a text."""
+    text = str(name)
+    return repr(text) if set(text) & set(",;'\"") else text
+
+
+def _exact(number: Fraction | float) -> str:
+    """A number in a text: as a decimal, where that is all of it."""
+    short = f"{float(number)!r}".removesuffix(".0")
+    return short if isinstance(number, float) or Fraction(short) == number else str(number)
+
+
 @dataclass(frozen=True)
 class Bounds(Constraint):
     """Points of a column from ``lowest`` to ``highest``, instead of −max_points … max_points."""
@@ -138,7 +154,7 @@ class Bounds(Constraint):
         object.__setattr__(self, "highest", high)
 
     def __str__(self) -> str:
-        return f"points of {self.feature} from {self.lowest} to {self.highest}"
+        return f"points of {_called(self.feature)} from {self.lowest} to {self.highest}"
 
     def _allows(self, points: Mapping[str, int]) -> bool:
         return self.lowest <= points[str(self.feature)] <= self.highest
@@ -159,7 +175,8 @@ class Sign(Constraint):
         object.__setattr__(self, "sign", sign_of(self.feature, self.sign))
 
     def __str__(self) -> str:
-        return f"no {'negative' if self.sign == '+' else 'positive'} points for {self.feature}"
+        never = "negative" if self.sign == "+" else "positive"
+        return f"no {never} points for {_called(self.feature)}"
 
     def _allows(self, points: Mapping[str, int]) -> bool:
         v = points[str(self.feature)]
@@ -179,7 +196,9 @@ class Monotone(Sign):
     kind, label = "monotone", "monotone"
 
     def __str__(self) -> str:
-        return f"points never {'fall' if self.sign == '+' else 'rise'} along {self.feature}"
+        return (
+            f"points never {'fall' if self.sign == '+' else 'rise'} along {_called(self.feature)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -201,7 +220,7 @@ class Values(Constraint):
         object.__setattr__(self, "values", numbers)
 
     def __str__(self) -> str:
-        return f"points of {self.feature} among {', '.join(map(str, self.values))}"
+        return f"points of {_called(self.feature)} among {', '.join(map(str, self.values))}"
 
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] in self.values
@@ -229,7 +248,7 @@ class _Group(Constraint):
 
     @property
     def _list(self) -> str:
-        return ", ".join(map(str, self.features))
+        return ", ".join(map(_called, self.features))
 
     def _count(self, points: Mapping[str, int]) -> int:
         return sum(points[str(name)] != 0 for name in self.features)
@@ -351,7 +370,7 @@ class Implies(Constraint):
     other: str | int
 
     def __str__(self) -> str:
-        return f"points for {self.feature} only together with {self.other}"
+        return f"points for {_called(self.feature)} only together with {_called(self.other)}"
 
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] == 0 or points[str(self.other)] != 0
@@ -374,7 +393,7 @@ class NeedsOneOf(_Group):
         self.__post_init__()
 
     def __str__(self) -> str:
-        return f"points for {self.feature} only together with one of {self._list}"
+        return f"points for {_called(self.feature)} only together with one of {self._list}"
 
     def _allows(self, points: Mapping[str, int]) -> bool:
         return points[str(self.feature)] == 0 or self._count(points) > 0
@@ -488,7 +507,7 @@ class MinTPR(_Rate):
     kind: ClassVar[str] = "min_tpr"
 
     def __str__(self) -> str:
-        return f"TPR of at least {float(self.rate):g} at threshold {self.threshold:g}"
+        return f"TPR of at least {_exact(self.rate)} at threshold {_exact(self.threshold)}"
 
     def _add_to(self, builder: LimitsBuilder) -> None:
         builder.floor(self.threshold, self.rate)
@@ -500,7 +519,7 @@ class MaxFPR(_Rate):
     kind: ClassVar[str] = "max_fpr"
 
     def __str__(self) -> str:
-        return f"FPR of at most {float(self.rate):g} at threshold {self.threshold:g}"
+        return f"FPR of at most {_exact(self.rate)} at threshold {_exact(self.threshold)}"
 
     def _add_to(self, builder: LimitsBuilder) -> None:
         builder.ceiling(self.threshold, self.rate)
@@ -580,7 +599,7 @@ class ConstantColumn:
     feature: str
 
     def __str__(self) -> str:
-        return f"no points for {self.feature}, which is constant"
+        return f"no points for {_called(self.feature)}, which is constant"
 
     def _add_to(self, builder: LimitsBuilder) -> None:
         builder.constant.add(builder.place[self.feature])
