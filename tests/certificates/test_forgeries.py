@@ -309,6 +309,42 @@ def test_what_a_card_prints_is_compared() -> None:
         assert f"those of 'ill = 1', the events here are '{other[0]} = {other[1]}'" in failure
 
 
+def test_what_is_stated_of_a_teacher_is_listed_as_not_recounted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not CASES["small"]().verdict().stated
+    case = CASES["blended"]()
+    lesson, origin = case.certificate.problem.teacher, case.card.provenance
+    assert lesson is not None
+    assert origin is not None
+    true = case.verdict()
+    assert true.accepted
+    assert true.stated[0] == (
+        f"the teacher's net benefit is {lesson.net_benefit:.6f} by the outcomes, "
+        f"{lesson.blended_benefit:.6f} by the masses"
+    )
+    worse = lesson._replace(blended_benefit=lesson.blended_benefit / 2)
+    problem = replace(case.certificate.problem, teacher=worse)
+    assert origin.share_kept is not None
+    assert origin.share_bound is not None
+    kept, most = 2 * origin.share_kept, 2 * origin.share_bound
+    lie = replace(
+        case,
+        certificate=replace(case.certificate, problem=problem),
+        card=replace(case.card, provenance=replace(origin, share_kept=kept, share_bound=most)),
+    )
+    text = f"of the latter, the card keeps {kept:.3%}, and none more than {most:.3%}"
+    assert lie.verdict().stated[1] == text
+    card, proof, table = tmp_path / "card.json", tmp_path / "proof.json", tmp_path / "data.csv"
+    lie.card.save(card)
+    lie.certificate.save(proof)
+    rows = zip(*(column.tolist() for column in COLUMNS.values()), EVENT.tolist(), strict=True)
+    table.write_text("\n".join(",".join(map(str, row)) for row in [[*COLUMNS, "ill"], *rows]))
+    verify_command(card, proof, [str(table)])
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"· stated not recounted: {text}" in shown
+
+
 def test_a_fill_is_compared_both_ways() -> None:
     case = learnt(MaxFeatures(3), MaxQuestions(2), **GROUPS)
     card = case.card

@@ -159,6 +159,7 @@ class Verdict:
     #: in order; a failure of :data:`_BASIC` is the last
     checks: tuple[Check, ...]
     summary: str  #: one sentence
+    stated: tuple[str, ...] = ()  #: figures that nobody can recount from the certificate
 
     @property
     def failures(self) -> list[str]:
@@ -172,7 +173,10 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether everything that the certificate claims was recounted, and holds."""
+        """Whether everything that the certificate claims was recounted, and holds.
+
+        What is only :attr:`stated` is none of it.
+        """
         return all(check.ok for check in self.checks)
 
 
@@ -206,8 +210,22 @@ def verify(
         checks.append(check)
         if check.ok is False and check.name in _BASIC:
             break
-    verdict = Verdict(tuple(checks), "")
+    verdict = Verdict(tuple(checks), "", tuple(_stated(card, certificate)))
     return replace(verdict, summary=_summary(certificate, verdict, sample))
+
+
+def _stated(card: Scorecard, certificate: Certificate) -> Iterator[str]:
+    """What a teacher's decisions are worth, which takes its risk of every row."""
+    lesson, origin = certificate.problem.teacher, card.provenance
+    if lesson is None:
+        return
+    own, blended = lesson.net_benefit, lesson.blended_benefit
+    yield f"the teacher's net benefit is {own:.6f} by the outcomes, {blended:.6f} by the masses"
+    if origin is not None and origin.share_kept is not None:
+        most = (
+            "" if origin.share_bound is None else f", and none more than {origin.share_bound:.3%}"
+        )
+        yield f"of the latter, the card keeps {origin.share_kept:.3%}{most}"
 
 
 #: Where one of these fails, the rest means nothing.

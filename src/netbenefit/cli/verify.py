@@ -36,7 +36,8 @@ def verify(
     Everything is counted anew, without the solver: the value of the card, that the boxes of the
     proof leave out no card, and their bounds.  Exit code 0 if everything that the certificate
     claims was recounted and holds, 1 if anything does not hold, 3 if nothing was found to be wrong
-    but not everything was recounted (with --sample).
+    but not everything was recounted (with --sample).  What a teacher's decisions are worth is
+    listed as stated, not recounted, as it takes its risk of every row.
     """
     from netbenefit.certificates import Certificate, verify
     from netbenefit.cli.rows import open_data, outcome_column, read_for_card
@@ -69,6 +70,9 @@ def verify(
     for check in verdict.checks:
         sign, style = signs[check.ok]
         console.print(terminal.plain(f"{sign} {check.name:<{width}}  {check.text}"), style=style)
+    for text in verdict.stated:
+        line = f"· {'stated':<{width}}  not recounted: {text}"
+        console.print(terminal.plain(line), style="yellow")
     style = "bold red" if not verdict.consistent else "bold" if verdict.accepted else "bold yellow"
     console.print(terminal.plain(verdict.summary), style=style)
     if not verdict.consistent:
