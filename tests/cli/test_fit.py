@@ -19,7 +19,7 @@ import pytest
 from netbenefit import Scorecard
 from netbenefit.cards.rules import starting_points
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.cli.model import guess_table
+from netbenefit.cli.classifier import guess_table
 from netbenefit.data.duckdb import read_raw, read_table
 from netbenefit.metrics.measures import measure
 from tests.cli.test_main import error, piped, run

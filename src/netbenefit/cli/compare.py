@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from netbenefit.cli import options, terminal
-from netbenefit.cli.options import GRID, Names, option
+from netbenefit.cli.options import GRID, SEEDS, Names, option
 from netbenefit.common import TaskBar
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def compare(
     *,
     teacher: options.TeacherOptions,
     time_limit: Annotated[float, option("SECONDS", "Time for each search, once per fold.")] = 10.0,
-    seed: Annotated[int, option("N", "Seed of folds and models.", min=0)] = 0,
+    seed: Annotated[int, option("N", "Seed of folds and models.", **SEEDS)] = 0,
     jobs: Annotated[
         int, option("N", "Fits at a time. With 1, each search uses all cores.", min=-1)
     ] = 1,
@@ -66,12 +66,11 @@ def compare(
     Reads raw tables, as `fit` does.  Everything is learnt anew in each fold, binning, teacher and
     search included; only a card that is named by its file is scored as it stands.
     """
-    from netbenefit.cli.model import read_teacher
+    from netbenefit.cli.model import check_teacher, read_teacher
     from netbenefit.common import InputError
     from netbenefit.data import write_csv
     from netbenefit.metrics import as_thresholds
     from netbenefit.plots import check_picture
-    from netbenefit.validation import compare as run
 
     terminal.check_writable([data], plot, out)
     if plot is not None:
@@ -88,6 +87,9 @@ def compare(
         grid = as_thresholds(thresholds, weights.value)
     cards = {name: model for name, model in named.items() if not isinstance(model, str)}
     rows = _read(data, target, positive, sample_weight, drop or [], list(cards.values()))
+    check_teacher(taught["teacher"], rows.names)
+    from netbenefit.validation import compare as run  # late: it takes seconds
+
     if not quiet:
         _tell_rows(data, rows, cards)
     with TaskBar("fits", shown=not quiet, console=terminal.make_console(stderr=True)) as progress:

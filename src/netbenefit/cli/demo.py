@@ -45,7 +45,7 @@ def demo(
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        from netbenefit.cli.model import CommandClassifier, notes_on
+        from netbenefit.cli.classifier import CommandClassifier, notes_on
         from netbenefit.common import Table, write_text
         from netbenefit.data import Outcome, write_csv
         from netbenefit.export import to_calculator

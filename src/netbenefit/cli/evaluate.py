@@ -45,8 +45,6 @@ def evaluate(
     from netbenefit.common import format_table
     from netbenefit.data import RawFile, find_source, write_csv
     from netbenefit.metrics import as_thresholds
-    from netbenefit.report import curve_table, evaluation_json, measure_table
-    from netbenefit.updating import calibration_lines, evaluate_card, level_lines
 
     source = find_source(data)
     terminal.check_writable([card, *source.files, reference], csv)
@@ -57,6 +55,8 @@ def evaluate(
         outcome, weight = read_for_card(scorecard, given.columns, named)
         text = outcome.text
         compared = {} if reference is None else _reference(scorecard, reference, named)
+        from netbenefit.updating import evaluate_card  # late: it takes seconds
+
         with terminal.warnings_as_notes():
             found = evaluate_card(
                 scorecard,
@@ -69,6 +69,9 @@ def evaluate(
     else:
         with given:
             found, text = _evaluate_open(scorecard, given, named, grid, reference, quiet)
+    from netbenefit.report import curve_table, evaluation_json, measure_table
+    from netbenefit.updating import calibration_lines, level_lines
+
     drift = None if reference is None else found.drift
     if csv is not None:
         write_csv(found.curve, csv)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netbenefit.cli import options, terminal
-from netbenefit.cli.options import LIMITS, option
+from netbenefit.cli.options import LIMITS, SEEDS, option
 
 if TYPE_CHECKING:
-    from netbenefit.cli.model import ColumnFlags, CommandClassifier
+    from netbenefit.cli.classifier import CommandClassifier
+    from netbenefit.cli.model import ColumnFlags
     from netbenefit.cli.rows import Rows
     from netbenefit.data import OpenTable
     from netbenefit.metrics import Measures
@@ -68,7 +69,7 @@ def fit(
         ),
     ] = options.Solver.auto,
     time_limit: options.Seconds = 10.0,
-    seed: Annotated[int, option("N", "Seed of the search, and of the rows held out.", min=0)] = 0,
+    seed: Annotated[int, option("N", "Seed of the search, and of the rows held out.", **SEEDS)] = 0,
     jobs: options.Jobs = -1,
     stream: options.Stream = None,
     out: Annotated[Path | None, option("FILE", "Where to save the card, as JSON.")] = None,
@@ -85,10 +86,9 @@ def fit(
     column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
     and keeps the best card so far.
     """
-    from netbenefit.cli.model import ColumnFlags, notes_on, read_card_flags
+    from netbenefit.cli.model import ColumnFlags, read_card_flags
     from netbenefit.cli.rows import check_share, open_data, rows_of
     from netbenefit.data import RawFile, find_source
-    from netbenefit.estimators import choose_solver
 
     source = find_source(data)
     terminal.check_writable(source.files, out, certificate)
@@ -109,7 +109,6 @@ def fit(
         random_state=seed,
         n_jobs=jobs,
     )
-    choose_solver(solver.value, time_limit=time_limit, seed=seed, n_jobs=jobs)  # refuses early
     given = open_data(
         source, stream=stream, as_text=flags.levels, drop=flags.drop, jobs=jobs, quiet=quiet
     )
@@ -135,6 +134,8 @@ def fit(
         model.certificate_.save(certificate)
     _show(model, held_out)
     if not quiet:
+        from netbenefit.cli.classifier import notes_on
+
         _show_choices(model, jobs)
         for note in notes_on(model):
             terminal.note(note)
@@ -152,16 +153,17 @@ def _fit_file(
     quiet: bool,
 ) -> tuple[CommandClassifier, HeldOut | None]:
     """Learn from rows in memory, and measure the card on those held out."""
-    from netbenefit.cli.model import CommandClassifier, binner_of
+    from netbenefit.cli.model import binner_of
     from netbenefit.cli.rows import split_rows
     from netbenefit.common import check_weights
-    from netbenefit.updating import evaluate_scores, with_held_out
 
     seed = params["random_state"]
     train, test = split_rows(rows, holdout, seed)
     if not quiet:
         terminal.print_note("bold", label, rows.counts(test))
     binner = binner_of(flags, train.columns(), params)
+    from netbenefit.cli.classifier import CommandClassifier  # late: it takes seconds
+
     model = CommandClassifier(binner=binner, **params)
     with terminal.warnings_as_notes(quiet), ExitStack() as reading:
         reading.enter_context(terminal.status(quiet, "looking at the columns"))
@@ -169,6 +171,8 @@ def _fit_file(
         model.fit(train.X(binner is not None), train.outcome, train.weight)
     if test is None:
         return model, None
+    from netbenefit.updating import evaluate_scores, with_held_out
+
     card = model.scorecard_
     with terminal.warnings_as_notes(quiet):
         score = card.score(test.columns())
@@ -196,11 +200,10 @@ def _fit_table(
 ) -> tuple[CommandClassifier, HeldOut | None]:
     """Learn from rows that stay where they are, and measure the card on those held out."""
     from netbenefit.cli.evaluate import evaluate_relation
-    from netbenefit.cli.model import CommandClassifier, binner_of
+    from netbenefit.cli.model import binner_of
     from netbenefit.cli.rows import count_columns, features_of, outcome_of_table
     from netbenefit.common import InputError
     from netbenefit.data import QueryBar, duckdb_errors
-    from netbenefit.updating import with_held_out
 
     source, seed = table.source, params["random_state"]
     terminal.check_column(table.columns, target, "--target")
@@ -219,6 +222,8 @@ def _fit_table(
         counts = f"{n_events:,} rows with {outcome.text}; {count_columns(names)} to learn from"
         terminal.print_note("bold", source.label, counts)
     binner = binner_of(flags, sample, params)
+    from netbenefit.cli.classifier import CommandClassifier  # late: it takes seconds
+
     model = CommandClassifier(binner=binner, **params)
     with terminal.warnings_as_notes(quiet), duckdb_errors(source), ExitStack() as reading:
         bar = reading.enter_context(QueryBar(table.connection, "counting values", shown=not quiet))
@@ -244,6 +249,8 @@ def _fit_table(
         )
     if test is None:
         return model, None
+    from netbenefit.updating import with_held_out
+
     card = model.scorecard_
     settings = {"positive": outcome.labels[1], "sample_weight": weight}
     found = evaluate_relation(card, table, test, target, quiet, **settings)

@@ -23,6 +23,8 @@ def option(metavar: str, text: str, default: str | bool = True, **more: Any) -> 
     return typer.Option(metavar=metavar, help=text, show_default=default, **more)
 
 
+#: What scikit-learn takes for a seed.
+SEEDS: dict[str, Any] = {"min": 0, "max": 2**32 - 1}
 #: Options about the card stand together in the help.
 LIMITS = {"rich_help_panel": "Limits on the card"}
 RAW = {"rich_help_panel": "How columns are read"}

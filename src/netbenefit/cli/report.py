@@ -30,12 +30,13 @@ def report(
     from netbenefit.cli.rows import outcome_column, read_for_card
     from netbenefit.common import write_text
     from netbenefit.data import read_table
-    from netbenefit.report import validation_page
 
     terminal.check_writable([card, data, certificate], out)
     scorecard = terminal.load_card(card)
     columns = read_table(data, text=scorecard.text_features)
     outcome, weight = read_for_card(scorecard, columns, named)
+    from netbenefit.report import validation_page  # late: it takes seconds
+
     record, verdict = None, None
     if certificate is not None:
         from netbenefit.certificates import Certificate, verify

@@ -37,7 +37,6 @@ def score(
     from netbenefit.cli.rows import open_table
     from netbenefit.common import InputError, replacing
     from netbenefit.data import QueryBar, duckdb_errors, find_source
-    from netbenefit.updating import score_table
 
     source = find_source(data)
     terminal.check_writable([card, *source.files], out)
@@ -53,6 +52,8 @@ def score(
         check_present(features, table.columns)
         kept = _kept(table, keep)
         table.check_columns([*features, *kept])
+        from netbenefit.updating import score_table  # late: it takes seconds
+
         with (
             duckdb_errors(source),
             QueryBar(table.connection, "scoring", shown=not quiet) as bar,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from netbenefit.cli import options, terminal
-from netbenefit.cli.options import LIMITS, option
+from netbenefit.cli.options import LIMITS, SEEDS, option
 
 if TYPE_CHECKING:
     from netbenefit.validation import SizePath
@@ -35,7 +35,7 @@ def sizes(
         float,
         option("SECONDS", "Time for all sizes together, once for all rows and once per fold."),
     ] = 10.0,
-    seed: Annotated[int, option("N", "Seed of folds and search.", min=0)] = 0,
+    seed: Annotated[int, option("N", "Seed of folds and search.", **SEEDS)] = 0,
     jobs: options.Jobs = -1,
     plot: Annotated[Path | None, option("FILE", "Save a picture: .svg, .png or .pdf.")] = None,
     csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
@@ -55,9 +55,7 @@ def sizes(
     from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags
     from netbenefit.cli.rows import read_rows
     from netbenefit.data import write_csv
-    from netbenefit.estimators import RiskScoreClassifier
     from netbenefit.plots import check_picture, save_picture
-    from netbenefit.validation import size_path
 
     terminal.check_writable([data], plot, csv, journal)
     if plot is not None:
@@ -76,8 +74,11 @@ def sizes(
     )
     rows = read_rows(data, target, positive, sample_weight, flags)
     binner = binner_of(flags, rows.columns(), params)
-    model = RiskScoreClassifier(binner=binner, **params)
     X = rows.X(binner is not None)
+    from netbenefit.estimators import RiskScoreClassifier  # late: these take seconds
+    from netbenefit.validation import size_path
+
+    model = RiskScoreClassifier(binner=binner, **params)
     if not quiet:
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
         terminal.print_note("bold", data.name, f"{rows.counts()}; {work}")

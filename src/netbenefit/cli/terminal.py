@@ -257,10 +257,13 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
     if text in words:
         return text
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         known = f"{', '.join(words)} or a number" if words else "a number"
         raise InputError(f"{option} must be {known}, not {text!r}.") from None
+    if not number >= 0:
+        raise InputError(f"{option} must not be negative, but is {text}.")
+    return number
 
 
 def read_penalty(text: str) -> Any:

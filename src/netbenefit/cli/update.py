@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from netbenefit.cli import options, terminal
-from netbenefit.cli.options import option
+from netbenefit.cli.options import SEEDS, option
 
 #: What can be updated.
 What = StrEnum("What", "risks cutoffs refit")
@@ -51,7 +51,7 @@ def update(
         option("FOLDS", "First compare all ways to update on held-out folds; 0: do not.", min=0),
     ] = 0,
     time_limit: Annotated[float, option("SECONDS", "refit: time to search.")] = 10.0,
-    seed: Annotated[int, option("N", "Seed of search and folds.", min=0)] = 0,
+    seed: Annotated[int, option("N", "Seed of search and folds.", **SEEDS)] = 0,
     jobs: options.Jobs = -1,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -63,13 +63,14 @@ def update(
     from netbenefit.cards import check_present
     from netbenefit.cli.rows import read_for_card
     from netbenefit.data import read_raw
-    from netbenefit.updating import choose_update, default_estimator, needed_columns, update_card
 
     terminal.check_writable([card, data], out)
     belief, refit_params = _read_belief(what, prior_strength, teacher, bool(compare))
     scorecard = terminal.load_card(card)
     file = read_raw(data, text=scorecard.text_features)
     outcome, weight = read_for_card(scorecard, file.columns, named)
+    from netbenefit.updating import choose_update, default_estimator, needed_columns, update_card
+
     settings: dict[str, Any] = {"sample_weight": weight, "prior_strength": belief}
     with (
         terminal.progress(quiet or what is not What.refit) as callback,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netbenefit.cli import options, terminal
-from netbenefit.cli.options import LIMITS, option
+from netbenefit.cli.options import LIMITS, SEEDS, option
 
 if TYPE_CHECKING:
     from netbenefit.cli.rows import Rows
@@ -64,7 +64,7 @@ def validate(
     teacher: options.TeacherOptions,
     solver: Annotated[options.Solver, typer.Option(help="As in `fit`.")] = options.Solver.auto,
     time_limit: Annotated[float, option("SECONDS", "Time to search each card.")] = 10.0,
-    seed: Annotated[int, option("N", "Seed of folds, resamples and search.", min=0)] = 0,
+    seed: Annotated[int, option("N", "Seed of folds, resamples and search.", **SEEDS)] = 0,
     jobs: Annotated[
         int, option("N", "Cards at a time; −1 for one per core. With 1, a card has all cores.")
     ] = -1,
@@ -83,11 +83,10 @@ def validate(
     """
     from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags
     from netbenefit.cli.rows import read_rows
-    from netbenefit.common import InputError
+    from netbenefit.common import InputError, check_threads
     from netbenefit.data import write_csv
-    from netbenefit.estimators import RiskScoreClassifier
-    from netbenefit.validation import bootstrap_validate, cross_validate, nested_cross_validate
 
+    check_threads(jobs)
     if nested and bootstrap is not None:
         raise InputError("--nested goes with folds, not with --bootstrap. Choose one.")
     terminal.check_writable([data], journal, csv)
@@ -97,7 +96,7 @@ def validate(
         "max_questions": max_questions,
         "max_points": max_points,
     }
-    settings = _read_settings(given, nested)
+    settings, shown = _read_settings(given, nested), _numbers(at)
     flags = ColumnFlags.of(columns)
     params = read_card_flags(
         grid,
@@ -111,10 +110,15 @@ def validate(
     rows = read_rows(data, target, positive, sample_weight, flags)
     single = {name: values[0] for name, values in settings.items()} if not nested else {}
     binner = binner_of(flags, rows.columns(), params)
-    model = RiskScoreClassifier(binner=binner, **{**params, **single})
     X, event = rows.X(binner is not None), rows.outcome.event
+    from netbenefit.estimators import RiskScoreClassifier  # late: these take seconds
+    from netbenefit.validation import bootstrap_validate, cross_validate, nested_cross_validate
+
+    if nested:
+        settings = _with_defaults(settings)
+    model = RiskScoreClassifier(binner=binner, **{**params, **single})
     how: dict[str, Any] = {
-        "net_benefit_at": _numbers(at),
+        "net_benefit_at": shown,
         "sample_weight": rows.weight,
         "n_jobs": jobs,
         "random_state": seed,
@@ -156,18 +160,14 @@ def _stoppable(journal: Path | None) -> Iterator[None]:
 
 
 def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, list[Any]]:
-    """Return values to choose from, by parameter; the defaults of ``--nested`` where not given."""
+    """Return the values to choose from that were given, by parameter."""
     from netbenefit.common import InputError
-    from netbenefit.validation import CARD_SETTINGS
 
     found: dict[str, list[Any]] = {}
     for name, text in given.items():
-        flag = f"--{name.replace('_', '-')}"
         if text is None:
-            # Rules are limited instead of questions, if that is asked for.
-            if nested and not (name == "max_questions" and given["max_features"]):
-                found[name] = list(CARD_SETTINGS.get(name, (None,)))
             continue
+        flag = f"--{name.replace('_', '-')}"
         items = [item.strip() for item in text.split(",")]
         if len(items) > 1 and not nested:
             raise InputError(
@@ -180,6 +180,17 @@ def _read_settings(given: Mapping[str, str | None], nested: bool) -> dict[str, l
             raise InputError(f"{flag} {text}: write whole numbers, as in {flag} 5")
         found[name] = [int(item) for item in items]
     return found
+
+
+def _with_defaults(settings: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+    """Add what ``--nested`` chooses from where nothing was given."""
+    from netbenefit.validation import CARD_SETTINGS
+
+    found = {**CARD_SETTINGS, **settings}
+    if "max_features" in settings and "max_questions" not in settings:
+        del found["max_questions"]  # rules are limited instead
+    order = ("penalty", "max_features", "max_questions", "max_points")
+    return {name: list(found[name]) for name in order if name in found}
 
 
 def _numbers(text: str | None) -> list[float]:

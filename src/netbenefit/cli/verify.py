@@ -39,7 +39,6 @@ def verify(
     but not everything was recounted (with --sample).  What a teacher's decisions are worth is
     listed as stated, not recounted, as it takes its risk of every row.
     """
-    from netbenefit.certificates import Certificate, verify
     from netbenefit.cli.rows import open_data, outcome_column, read_for_card
     from netbenefit.common import InputError
     from netbenefit.data import RawFile, find_source
@@ -47,6 +46,8 @@ def verify(
     scorecard = terminal.load_card(card)
     if not certificate.is_file():
         raise InputError(f"{certificate}: no such file. Name a certificate that `fit` has written.")
+    from netbenefit.certificates import Certificate, verify  # late: they take seconds
+
     record = Certificate.load(certificate)
     texts = {term.feature for term in record.problem.terms if term.kind == "text"}
     file = open_data(find_source(data), stream=False, as_text=texts)

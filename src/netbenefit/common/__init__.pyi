@@ -13,6 +13,7 @@ from .checks import (
     check_option as check_option,
     check_risks as check_risks,
     check_seed as check_seed,
+    check_threads as check_threads,
     check_weights as check_weights,
     drop_it as drop_it,
     exact_number as exact_number,

@@ -215,6 +215,16 @@ def check_seed(random_state: Any) -> int:
     return int(random_state)
 
 
+def check_threads(n_jobs: int | None) -> None:
+    """Refuse to work with no thread at all."""
+    if n_jobs == 0:
+        raise InputError(
+            "0 threads cannot search (",
+            setting("n_jobs", 0),
+            "). Use 1 or more, or −1 for all cores.",
+        )
+
+
 def _as_floats(values: ArrayLike, name: str) -> FloatArray:
     try:
         return np.asarray(values, dtype=np.float64)

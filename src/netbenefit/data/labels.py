@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
 from netbenefit.cards import Frame, as_value
 from netbenefit.common import InputError, Remedy, shorten
@@ -190,7 +189,11 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series):
         y = Frame(series.alias("y").to_frame().to_native()).column("y")
-    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    if not (type(y) is np.ndarray and y.ndim == 1):
+        from sklearn.utils import column_or_1d  # late: it takes seconds, and files need none of it
+
+        y = column_or_1d(y, warn=True)
+    labels: NDArray[Any] = y
     if labels.dtype.kind == "O" or (labels != labels).any():
         items = labels.tolist()
         check_no_missing(items, what)

@@ -37,9 +37,9 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     IntArray,
-    Remedy,
     check_names,
     check_risks,
+    check_threads,
     check_weights,
     setting,
     shorten,
@@ -338,10 +338,7 @@ class CardClassifier(
                 setting("teacher", name),
                 " is neither known nor a column of the table. Use one of ",
                 ", ".join(map(repr, TEACHERS)),
-                Remedy(
-                    ", a classifier, risks (a column's name or an array), or None.",
-                    ", a column of risks, or none.",
-                ),
+                ", a classifier, risks (a column's name or an array), or None.",
             )
         return given_risks(name, risks), rest
 
@@ -564,12 +561,7 @@ def choose_solver(
 
 def count_threads(n_jobs: int | None) -> int:
     """Return how many threads scikit-learn's ``n_jobs`` stands for."""
-    if n_jobs == 0:
-        raise InputError(
-            "0 threads cannot search (",
-            setting("n_jobs", 0),
-            "). Use 1 or more, or −1 for all cores.",
-        )
+    check_threads(n_jobs)
     return threads_here(n_jobs)
 
 

@@ -33,7 +33,7 @@ from .folds import (
     make_folds as make_folds,
     take_rows as take_rows,
 )
-from .models import (
+from .names import (
     NAMES as NAMES,
 )
 from .runner import (

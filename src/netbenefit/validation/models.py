@@ -27,6 +27,7 @@ from netbenefit.estimators import RiskScoreClassifier, RSSDNBClassifier
 from netbenefit.metrics import TREAT_ALL, TREAT_NONE, Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.validation.errors import corrected_error, near_best
 from netbenefit.validation.folds import silenced, weight_name
+from netbenefit.validation.names import NAMES
 from netbenefit.validation.prepare import PreparedClassifier
 
 
@@ -282,8 +283,6 @@ _MAKERS: dict[str, Callable[[ModelOptions], Any]] = {
     "forest": _forest,
     "xgboost": lambda options: xgboost_platt(options.seed),
 }
-#: Classifiers that are known by name.
-NAMES = tuple(_MAKERS)
 
 
 def read_models(
