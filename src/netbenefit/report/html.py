@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 from netbenefit.cards import Provenance, Scorecard, contents, held_out_text, kept_text, price_text
 from netbenefit.common import Table, asset, format_number
@@ -14,15 +15,24 @@ from netbenefit.report.svg import lines_of_curve
 
 def card_page(card: Scorecard) -> str:
     """Return a page with the card and where it comes from: HTML that needs no other file."""
-    sections = [("", card._repr_html_()), ("Where it comes from", made_table(card))]
+    sections = [Section("", card._repr_html_()), Section("Where it comes from", made_table(card))]
     return page(contents(card).title, sections)
 
 
-def page(title: str, sections: Sequence[tuple[str, str]], lead: str = "", style: str = "") -> str:
-    """Return a page of titled sections, whose bodies are HTML; the browser may fetch nothing."""
+class Section(NamedTuple):
+    """A part of a page; its body is HTML."""
+
+    title: str
+    body: str
+    style: str = ""  #: class names
+
+
+def page(title: str, sections: Sequence[Section], lead: str = "", style: str = "") -> str:
+    """Return a page of titled sections; the browser may fetch nothing."""
     parts = [
-        f"<section>{f'<h2>{escape(head)}</h2>' if head else ''}{body}</section>"
-        for head, body in sections
+        f'<section class="{one.style}">'
+        f"{f'<h2>{escape(one.title)}</h2>' if one.title else ''}{one.body}</section>"
+        for one in sections
     ]
     lead = f'<p class="lead">{escape(lead)}</p>' if lead else ""
     style = "\n" + asset("report", "page.css") + style
@@ -82,15 +92,24 @@ def made_table(card: Scorecard) -> str:
 def data_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], style: str = "data", first: bool = False
 ) -> str:
-    """Return a table of texts; with ``first``, the first row stands out."""
-    heads = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in head)
+    """Return a table of texts; with ``first``, the first row stands out.
+
+    A narrow screen shows each row as a list, each cell after its head: hence the roles.
+    """
+    heads = "".join(f'<th role="columnheader" scope="col">{escape(cell)}</th>' for cell in head)
     body = "".join(
-        ('<tr class="first">' if first and i == 0 else "<tr>")
-        + "".join(f"<td>{escape(cell)}</td>" for cell in row)
+        f'<tr role="row"{" class=first" if first and i == 0 else ""}>'
+        + "".join(
+            f'<td role="cell" data-head="{escape(name)}">{escape(cell)}</td>'
+            for name, cell in zip(head, row, strict=True)
+        )
         + "</tr>"
         for i, row in enumerate(rows)
     )
-    return f'<table class="{style}"><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>'
+    return (
+        f'<table role="table" class="{style}"><thead role="rowgroup"><tr role="row">{heads}</tr>'
+        f'</thead><tbody role="rowgroup">{body}</tbody></table>'
+    )
 
 
 def models_table(rows: Sequence[ModelRow]) -> str:

@@ -16,8 +16,8 @@ from netbenefit.updating import LevelRow
 
 # -- decision curves -------------------------------------------------------------------------------
 
-_WIDTH, _HEIGHT = 640, 340
-_CURVE_LEFT, _CURVE_RIGHT, _CURVE_TOP, _CURVE_BOTTOM = 62, 24, 12, 48
+_WIDTH, _HEIGHT = 560, 380
+_CURVE_LEFT, _CURVE_RIGHT, _CURVE_TOP, _CURVE_BOTTOM = 72, 24, 12, 56
 #: Lines of models that the page's style has: s0, s1, …
 MOST_MODELS = 6
 
@@ -44,12 +44,16 @@ def _styles(names: Sequence[str]) -> dict[str, str]:
 
 
 def curve_svg(curve: Table) -> str:
-    """Draw decision curves of at most six models: from a little below 0 to the highest benefit."""
+    """Draw decision curves of at most six models: from a little below 0 to the highest benefit.
+
+    Bands over all thresholds at once are drawn of the first model, where the table has them.
+    """
     lines = lines_of_curve(curve)
     thresholds = curve["threshold"]
     low, high = float(thresholds.min()), float(thresholds.max())
     low, high = (low, high) if high > low else (max(0.0, low - 0.05), min(1.0, low + 0.05))
-    top = max(float(curve["prevalence"].max()), float(curve["net_benefit"].max()), 1e-6)
+    highest = curve.get("simultaneous_upper", curve["net_benefit"])
+    top = max(float(curve["prevalence"].max()), float(highest.max()), 1e-6)
     bottom = -0.12 * top
 
     def x(p: float) -> float:
@@ -71,7 +75,7 @@ def curve_svg(curve: Table) -> str:
         )
     for tick in _ticks(low, high):
         parts.append(
-            f'<text x="{x(tick):.1f}" y="{floor + 18}" text-anchor="middle">'
+            f'<text x="{x(tick):.1f}" y="{floor + 22}" text-anchor="middle">'
             f"{100 * tick:.4g}%</text>"
         )
     # What falls below the picture is cut off: the net benefit of treating all has no lower end.
@@ -80,6 +84,13 @@ def curve_svg(curve: Table) -> str:
         f'width="{right - _CURVE_LEFT + 12}" height="{floor - _CURVE_TOP + 6}"/>'
         '</clipPath><g clip-path="url(#plot)">'
     )
+    if "simultaneous_lower" in curve:
+        own = curve["model"] == next(iter(lines))
+        under, over = (curve[f"simultaneous_{end}"][own].tolist() for end in ("lower", "upper"))
+        places = curve["threshold"][own].tolist()
+        around = zip([*places, *reversed(places)], [*under, *reversed(over)], strict=True)
+        joined = " ".join(f"{x(p):.1f},{y(b):.1f}" for p, b in around)
+        parts.append(f'<polygon class="band" points="{joined}"/>')
     for name, style in reversed(_styles(list(lines)).items()):
         points = [(x(p), y(b)) for p, b in zip(*lines[name], strict=True)]
         joined = " ".join(f"{a:.1f},{b:.1f}" for a, b in points)

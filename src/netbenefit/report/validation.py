@@ -15,10 +15,11 @@ from netbenefit._version import __version__
 from netbenefit.cards import Scorecard, contents, percent, price_text
 from netbenefit.certificates import Certificate, Verdict
 from netbenefit.common import asset, format_number, relative_gap
-from netbenefit.metrics import Measures, compare, decision_curve, measure
+from netbenefit.metrics import Measures, compare, decision_bands, measure
 from netbenefit.problem import NEGLIGIBLE
 from netbenefit.report.columns import ColumnRow, column_rows
 from netbenefit.report.html import (
+    Section,
     curve_table,
     data_table,
     made_table,
@@ -27,6 +28,7 @@ from netbenefit.report.html import (
     thresholds_text,
 )
 from netbenefit.report.svg import calibration_svg, curve_key, curve_svg, roc_svg
+from netbenefit.report.verdict import Worth, judge_worth
 from netbenefit.updating import LevelRow, count_levels_of_card
 
 # -- the checklist: items of TRIPOD+AI, with what the software knows -------------------------------
@@ -46,8 +48,13 @@ def checklist(
     if "21" in made:
         made["21"] += f" {answers['21']}"
     answers |= made
-    items = [line.split("\t") for line in asset("report", "tripod.txt").splitlines()]
-    return [(*item, answers.get(item[1], "")) for item in items]
+    found: list[tuple[str, ...]] = []
+    section = ""
+    for line in asset("report", "tripod.txt").splitlines():
+        own, number, question = line.split("\t")
+        section = own or section
+        found.append((section, number, question, answers.get(number, "")))
+    return found
 
 
 def _answers(
@@ -107,7 +114,9 @@ def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
 _READ_CURVE = (
     "<figcaption>If you would act from a risk of p on, look above p: the higher the curve, the "
     "better the decisions, counted in events found per person after paying for false alarms at the "
-    "odds <span class='nowrap'>p&thinsp;/&thinsp;(1&minus;p)</span>.</figcaption>"
+    "odds <span class='nowrap'>p&thinsp;/&thinsp;(1&minus;p)</span>. The band holds the card's "
+    "whole curve with 95% confidence; differences between curves, which the verdict goes by, are "
+    "surer.</figcaption>"
 )
 
 
@@ -136,35 +145,47 @@ def validation_page(
     measures = measure(event, risk, card.thresholds, score=score, sample_weight=sample_weight)
     levels = count_levels_of_card(card, score, event, sample_weight)
     risks = {"Card": risk, **(others or {})}
-    curve = decision_curve(event, risks, card.thresholds, sample_weight=sample_weight)
+    curve = decision_bands(event, risks, card.thresholds, sample_weight=sample_weight)
     prepared = column_rows(card, columns)
     proof = certificate_sentence(card, certificate, verdict)
+    seen = _training_note(card, measures, verdict)
     sections = [
-        ("The card", card._repr_html_()),
-        ("Levels", _levels(levels)),
-        ("Measures", _measures(measures) + _beside(card, event, risks, sample_weight, note)),
-        (
+        Section("", _worth(judge_worth(event, risk, card.thresholds, sample_weight), seen), "wide"),
+        Section("", card._repr_html_(), "card"),
+        Section(
             "Decision curve",
             f"<figure>{curve_key(curve)}{curve_svg(curve)}{_READ_CURVE}</figure>"
             f"<details><summary>The numbers</summary>{curve_table(curve)}</details>",
+            "curve",
         ),
-        (
+        Section("Levels", _levels(levels), "half"),
+        Section("Measures", _measures(measures), "half"),
+        *_beside(card, event, risks, sample_weight, note),
+        Section(
             "Calibration and discrimination",
             f'<div class="pair"><figure>{calibration_svg(levels)}<figcaption>Observed against '
             "predicted risks of the levels, with 95% intervals; bars show how many rows each level "
             f"has.</figcaption></figure><figure>{roc_svg(card, event, score, sample_weight)}"
             "<figcaption>ROC curve of the score; circles are the card's cut-offs.</figcaption>"
             "</figure></div>",
+            "wide",
         ),
-        ("Columns", _columns(prepared)),
-        ("What is proven", f"<p>{escape(proof)}</p>"),
-        ("How it was made", made_table(card)),
-        ("Checklist (TRIPOD+AI)", _checklist(checklist(card, measures, prepared, data, proof))),
+        Section("Columns", _columns(prepared), "wide"),
+        Section("How it was made", made_table(card), "half"),
+        Section("What is proven", f"<p>{escape(proof)}</p>", "half"),
+        _checklist(checklist(card, measures, prepared, data, proof)),
     ]
-    seen = _training_note(card, measures, verdict)
     rows = f"Evaluated on {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."
     style = "\n" + asset("report", "validation.css")
-    return page(contents(card).title, sections, lead=f"{lead} {rows} {seen}".strip(), style=style)
+    return page(contents(card).title, sections, lead=f"{lead} {rows}".strip(), style=style)
+
+
+def _worth(worth: Worth, seen: str) -> str:
+    """Return the verdict; rows that the card has seen come first, since they flatter it."""
+    parts = [f'<h2 class="verdict">{escape(worth.headline)}</h2>']
+    parts += [f'<p class="open">{escape(seen)}</p>'] if seen else []
+    words, sure = escape(" ".join(worth.sentences)), escape(worth.sure)
+    return "".join([*parts, f'<p>{words} <span class="note">{sure}</span></p>'])
 
 
 def certificate_sentence(
@@ -281,16 +302,17 @@ def _beside(
     risks: Mapping[str, NDArray[Any]],
     sample_weight: NDArray[Any] | None,
     note: str,
-) -> str:
+) -> list[Section]:
     """Set the card beside other models, where there are any."""
     if len(risks) < 2:
-        return f'<p class="note">{escape(note)}</p>' if note else ""
+        return [Section("", f'<p class="note">{escape(note)}</p>', "wide")] if note else []
     rows = compare(event, risks, card.thresholds, sample_weight=sample_weight)
     area = thresholds_text(card.thresholds)
-    return models_table(rows) + (
+    body = models_table(rows) + (
         f'<p class="note">AUNBC is the mean net benefit over {escape(area)}: higher is better. ECE '
         f"is the calibration error: lower is better. {escape(note)}</p>"
     )
+    return [Section("Beside other models", body, "wide")]
 
 
 def _columns(rows: Sequence[ColumnRow]) -> str:
@@ -300,10 +322,21 @@ def _columns(rows: Sequence[ColumnRow]) -> str:
     return data_table(["Column", "Prepared", "Missing here", "Share"], cells, "data second")
 
 
-def _checklist(items: Sequence[Sequence[str]]) -> str:
+def _checklist(items: Sequence[tuple[str, ...]]) -> Section:
+    """What the software knows; the rest is folded on a screen, and all of it is on paper."""
     table = data_table(["Section", "Item", "Question", "Answer"], items, "data check")
-    left = '<td><span class="open">to be filled in by the author</span></td></tr>'
-    return table.replace("<td></td></tr>", left) + (
-        '<p class="note">Items are those of the TRIPOD+AI statement, in our words. What '
-        "the software knows is filled in; check it, and add the rest.</p>"
+    head, *rows = table.split('<tr role="row"><td')
+    open_rows = sum(not answer for *_, answer in items)
+    shown = head + "".join(
+        f'<tr role="row"{"" if answer else " class=todo"}><td{row}'
+        for row, (*_, answer) in zip(rows, items, strict=True)
     )
+    left = '<span class="open">to be filled in by the author</span></td></tr>'
+    body = (
+        f'<p class="note">The software answers {len(items) - open_rows} of the {len(items)} items '
+        "of the TRIPOD+AI statement, which stand here in our words. Check these answers, and add "
+        'the others.</p><p class="fold"><label><input type="checkbox" id="all"> Show also the '
+        f"{open_rows} items that the author has to answer</label></p>"
+        + shown.replace("></td></tr>", f">{left}")
+    )
+    return Section("Checklist (TRIPOD+AI)", body, "wide appendix")
