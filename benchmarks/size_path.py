@@ -25,7 +25,7 @@ def measure(
     X, y, names = load_dataset(name)
     columns = Table({column: X[:, k] for k, column in enumerate(names)}).to_frame()
     model = RiskScoreClassifier(time_limit=time_limit)
-    return size_path(model, columns, y, sizes=sizes, cv=folds, n_jobs=jobs)
+    return size_path(model, columns, y, sizes=sizes, folds=folds, n_jobs=jobs)
 
 
 def markdown(path: SizePath) -> str:

@@ -74,7 +74,7 @@ def measure(
     settings, common = settings_of(ends)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "constant columns")  # rare ones, in small folds
-        return threshold_sensitivity(model, X, y, settings, evaluate_on=common, cv=folds)
+        return threshold_sensitivity(model, X, y, settings, evaluate_on=common, folds=folds)
 
 
 def markdown(found: dict[str, Sensitivity]) -> str:

@@ -388,11 +388,15 @@ def resampling() -> None:
             card, table, event, settings={"max_features": [2, 4]}, folds=3, n_jobs=1
         ),
         "compare": lambda: compare(
-            {"card": card, "logistic": "logistic", "lasso": "lasso"}, table, event, cv=3, n_jobs=1
+            {"card": card, "logistic": "logistic", "lasso": "lasso"},
+            table,
+            event,
+            folds=3,
+            n_jobs=1,
         ),
-        "sizes": lambda: size_path(card, table, event, sizes=[1, 2, 4], cv=3, n_jobs=1),
-        "sizes_numbers": lambda: size_path(plain, numbers, event, sizes=[1, 2], cv=3, n_jobs=1),
-        "sensitivity": lambda: threshold_sensitivity(plain, numbers, event, cv=2),
+        "sizes": lambda: size_path(card, table, event, sizes=[1, 2, 4], folds=3, n_jobs=1),
+        "sizes_numbers": lambda: size_path(plain, numbers, event, sizes=[1, 2], folds=3, n_jobs=1),
+        "sensitivity": lambda: threshold_sensitivity(plain, numbers, event, folds=2),
     }
     for name, work in made.items():
         result = attempt(f"resampling/{name}.txt", work)

@@ -56,7 +56,7 @@ def test_breast_cancer_from_one_command(breast: Path, card: Path, tmp_path: Path
         *FAST,
         "--plot",
         picture,
-        "--out",
+        "--csv",
         out,
     )
     names = ["scorecard", "card.json", "logistic", "lasso", "tree", "xgboost"]

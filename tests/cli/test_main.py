@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import gzip
+import inspect
 import io
 import json
 import os
@@ -15,15 +16,19 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer
 from typer.testing import CliRunner
 
+import netbenefit
 from netbenefit import Scorecard, __version__, aunbc, auroc
 from netbenefit.cards import render
 from netbenefit.cli.main import app
@@ -300,7 +305,7 @@ def test_seeds_are_those_of_scikit_learn(table: Path, seed: int) -> None:
     ("command", "option", "parameter"),
     [
         (["validate", "--folds", "390"], "--folds 390 must be", "folds="),
-        (["compare", "--folds", "390"], "--folds 390 must be", "cv="),
+        (["compare", "--folds", "390"], "--folds 390 must be", "folds="),
         (["fit", "--jobs", "0"], "(--jobs 0)", "n_jobs"),
         (["fit", "--time-limit", "-1"], "--time-limit must be", "time_limit"),
         (["fit", "--teacher", "foo"], "--teacher foo is neither", "array"),
@@ -408,6 +413,45 @@ def test_debug_shows_where_an_error_arose(table: Path, monkeypatch: pytest.Monke
 def test_help_has_an_example(command: str) -> None:
     printed = " ".join(run(command, "--help").split())
     assert f"Example: netbenefit {command}" in printed
+
+
+#: What has one name for scikit-learn, and another in a command.
+OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed", "net_benefit_at": "at"}
+#: What only Python has, or a command says with its other options and arguments.
+PYTHON_ONLY = {
+    "X",
+    "y",
+    "estimator",
+    "models",
+    "settings",
+    "measure",
+    "rule",
+    "groups",
+    "verbose",
+    "inner_repeats",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "function"),
+    [
+        ("validate", netbenefit.cross_validate),
+        ("validate", netbenefit.nested_cross_validate),
+        ("compare", netbenefit.compare),
+        ("sizes", netbenefit.size_path),
+    ],
+)
+def test_options_are_called_like_parameters(command: str, function: Callable[..., Any]) -> None:
+    options = {one.name for one in typer.main.get_command(app).commands[command].params}
+    for name in set(inspect.signature(function).parameters) - PYTHON_ONLY:
+        assert OTHER_NAMES.get(name, name) in options, name
+
+
+def test_tables_are_saved_by_the_same_option() -> None:
+    for command in ("evaluate", "validate", "compare", "sizes"):
+        options = {one.name for one in typer.main.get_command(app).commands[command].params}
+        assert "csv" in options
+        assert "out" not in options
 
 
 def test_version_and_help() -> None:

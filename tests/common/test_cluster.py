@@ -129,9 +129,9 @@ CALLS = {
     "nested_cross_validate": lambda X, y, **o: nb.nested_cross_validate(
         LogisticRegression(), X, y, settings={"C": [0.01, 1.0]}, folds=2, inner_folds=2, **o
     ),
-    "compare": lambda X, y, **o: nb.compare(["tree", card()], X, y, cv=2, **o),
+    "compare": lambda X, y, **o: nb.compare(["tree", card()], X, y, folds=2, **o),
     "size_path": lambda X, y, **o: nb.size_path(
-        nb.RiskScoreClassifier(thresholds=[0.3], time_limit=None), X, y, sizes=[1, 2], cv=2, **o
+        nb.RiskScoreClassifier(thresholds=[0.3], time_limit=None), X, y, sizes=[1, 2], folds=2, **o
     ),
 }
 
@@ -229,7 +229,7 @@ def test_warnings_of_workers_are_shown_once(dask_backend: Any) -> None:
     with pytest.warns(RuntimeWarning, match="raised by a worker") as caught:
         nb.cross_validate(WarningLogistic(), X, y, folds=3)
     assert [str(one.message) for one in caught].count("raised by a worker") == 1
-    found = nb.compare({"loud": WarningLogistic()}, X, y, cv=2)
+    found = nb.compare({"loud": WarningLogistic()}, X, y, folds=2)
     assert found.notes == ("loud: raised by a worker",)
 
 

@@ -335,14 +335,14 @@ def test_comparison_teaches_inside(recorder: Recorder) -> None:
     X, y = numbered()
     folds = _folds(120, 2)
     mine = model(teacher=recorder, max_features=2)
-    compare({"mine": mine, "logistic": "logistic"}, X, y, cv=folds)
+    compare({"mine": mine, "logistic": "logistic"}, X, y, folds=folds)
     _check_folds([train for train, _ in folds])
 
 
 def test_sizes_teach_inside(recorder: Recorder) -> None:
     X, y = numbered()
     folds = _folds(120, 2)
-    size_path(model(teacher=recorder), X, y, sizes=[1], cv=folds)
+    size_path(model(teacher=recorder), X, y, sizes=[1], folds=folds)
     _check_folds([*(train for train, _ in folds), np.arange(120)])
 
 
@@ -351,7 +351,7 @@ def test_updates_teach_inside(recorder: Recorder) -> None:
     card = model(teacher=None, max_features=2).fit(X, y).scorecard_
     folds = _folds(120, 2)
     mine = model(teacher=recorder, max_features=2)
-    choose_update(card, X, y, what=["keep", "refit"], cv=folds, estimator=mine)
+    choose_update(card, X, y, what=["keep", "refit"], folds=folds, estimator=mine)
     _check_folds([train for train, _ in folds])
     changed = update_card(card, X, y, "refit", estimator=mine)
     assert changed.new.provenance.teacher == "Recorder"
@@ -365,7 +365,7 @@ def test_an_update_by_a_column_of_risks() -> None:
     rows = X.assign(risk=risk)
     for table in (rows, {name: rows[name].to_numpy() for name in rows}, rows.to_dict("records")):
         by = model(teacher="risk")
-        choice = choose_update(card, table, y, what=["keep", "refit"], cv=2, estimator=by)
+        choice = choose_update(card, table, y, what=["keep", "refit"], folds=2, estimator=by)
         assert choice.ways == ("keep", "refit")
         assert update_card(card, table, y, "refit", estimator=by).new.provenance.teacher == (
             "the given risks"
@@ -384,15 +384,15 @@ def test_a_column_of_risks_is_no_feature_of_other_models() -> None:
     X, y, _ = make_rows()
     rows = X.assign(oracle=y * 0.8 + 0.1)  # it gives the outcome away
     found = compare(
-        ["scorecard", "rss-dnb", "tree"], rows, y, cv=2, teacher="oracle", time_limit=1.0
+        ["scorecard", "rss-dnb", "tree"], rows, y, folds=2, teacher="oracle", time_limit=1.0
     )
     assert max(found.means("auroc").values()) < 0.95
-    plain = compare(["tree"], X, y, cv=2)
+    plain = compare(["tree"], X, y, folds=2)
     assert found.means("auroc")["tree"] == plain.means("auroc")["tree"]
-    seen = compare(["tree"], rows, y, cv=2)
+    seen = compare(["tree"], rows, y, folds=2)
     assert seen.means("auroc")["tree"] > 0.99
     taught = {"a": model(teacher="oracle"), "b": model(teacher=None)}
-    both = compare(taught, rows, y, cv=2)
+    both = compare(taught, rows, y, folds=2)
     assert max(both.means("auroc").values()) < 0.95
 
 
@@ -593,7 +593,9 @@ def test_fallbacks_are_said() -> None:
     with pytest.warns(UserWarning, match="Only 1 events"):
         model(teacher=LogisticRegression(), max_points=1).near_optimal(X, single, limit=1)
     with pytest.warns(UserWarning, match="Only 1 events"):
-        size_path(model(teacher="logistic", max_points=1), X, single, sizes=[1], cv=_half(single))
+        size_path(
+            model(teacher="logistic", max_points=1), X, single, sizes=[1], folds=_half(single)
+        )
     with pytest.warns(UserWarning, match="DummyClassifier gives every row of a fold the same risk"):
         model(teacher=DummyClassifier()).fit(X, y)
     few = np.where(np.cumsum(y) <= 12, y, 0)

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import integrate, stats
 
+from netbenefit import RiskScoreClassifier
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
 
@@ -424,3 +425,11 @@ def test_constructor_checks_too(
 ) -> None:
     with pytest.raises(InputError, match=message):
         Thresholds(values, weights, end)
+
+
+def test_one_threshold_is_a_list_of_one() -> None:
+    one = as_thresholds(0.2)
+    assert one == as_thresholds([0.2]) == as_thresholds("0.2") == as_thresholds(np.float64(0.2))
+    model = RiskScoreClassifier(thresholds=0.2, teacher=None, solver="local", time_limit=None)
+    model.fit({"a": np.arange(60) % 2}, np.arange(60) % 3 == 0)
+    assert model.scorecard_.thresholds == one

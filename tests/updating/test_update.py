@@ -555,7 +555,7 @@ def test_errors_of_an_update_allow_for_any_splitter(splitter: Any, ratio: float)
     )
     x = rng.integers(0, 3, 400)
     y = np.arange(400) % 4 == 0
-    choice = choose_update(card, {"x": x}, y, what=["keep", "risks"], cv=splitter)
+    choice = choose_update(card, {"x": x}, y, what=["keep", "risks"], folds=splitter)
     table = choice.to_table()
     factor = math.sqrt(1 / len(choice.fold_aunbc) + ratio)
     gaps = choice.fold_aunbc - choice.fold_aunbc[:, [choice.ways.index(choice.best)]]

@@ -71,7 +71,7 @@ def outcome_of(table: dict[str, list[Any]], seed: int = 0) -> NDArray[np.bool_]:
 def test_every_number_is_that_of_a_plain_loop() -> None:
     X, y = numbers()
     models = {"ridge": LogisticRegression(), "bayes": GaussianNB()}
-    found = compare(models, X, y, thresholds=GRID, cv=4, random_state=3)
+    found = compare(models, X, y, thresholds=GRID, folds=4, random_state=3)
     folds = list(StratifiedKFold(4, shuffle=True, random_state=3).split(X, y))
     np.testing.assert_array_equal(found.rows, np.concatenate([test for _, test in folds]))
     grid = as_thresholds(GRID)
@@ -110,7 +110,7 @@ def test_a_pipeline_gets_rows_as_they_are() -> None:
         "prepared": LogisticRegression(),
         "own": make_pipeline(StandardScaler(), LogisticRegression()),
     }
-    found = compare(models, X, y, cv=3)
+    found = compare(models, X, y, folds=3)
     np.testing.assert_allclose(found.risks["own"], found.risks["prepared"], rtol=1e-9)
     gap = found.differences("auroc")["own"]
     assert (gap.mean, gap.p) == (0.0, 1.0)
@@ -120,7 +120,7 @@ def test_held_out_rows_are_held_out() -> None:
     """A memory of the training rows knows nothing of the others, where labels are noise."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), rng.random(400) < 0.5
-    found = compare({"memory": KNeighborsClassifier(1)}, X, y, cv=4)
+    found = compare({"memory": KNeighborsClassifier(1)}, X, y, folds=4)
     assert found.means("auroc", "train")["memory"] == 1.0
     assert abs(found.means("auroc")["memory"] - 0.5) < 0.1
 
@@ -134,7 +134,7 @@ def test_a_card_is_scored_as_it_stands(tmp_path: Path) -> None:
     card = fitted.scorecard_
     card.save(tmp_path / "card.json")
     found = compare(
-        {"card": card, "file": tmp_path / "card.json", "anew": GaussianNB()}, frame, y, cv=3
+        {"card": card, "file": tmp_path / "card.json", "anew": GaussianNB()}, frame, y, folds=3
     )
     assert found.not_refitted == ("card", "file")
     np.testing.assert_array_equal(found.risks["card"], card.risk(frame)[found.rows])
@@ -149,10 +149,10 @@ def test_a_card_is_scored_as_it_stands(tmp_path: Path) -> None:
 
 def test_repeats_draw_new_folds() -> None:
     X, y = numbers()
-    found = compare(["logistic"], X, y, cv=3, repeats=2)
+    found = compare(["logistic"], X, y, folds=3, repeats=2)
     assert found.n_folds == 6
     assert np.bincount(found.rows).tolist() == [2] * y.size
-    once = compare(["logistic"], X, y, cv=3)
+    once = compare(["logistic"], X, y, folds=3)
     assert once.n_folds == 3
     curve = found.decision_curve([0.3])
     nb = metrics.net_benefit(y[found.rows], found.risks["logistic"], [0.3])
@@ -171,13 +171,13 @@ def test_a_weight_of_two_counts_twice() -> None:
     repeated = np.repeat(np.arange(150), times)
     models = {"logistic": "logistic", "ridge": LogisticRegression(C=0.01)}
     weighted = compare(
-        models, table, y, sample_weight=times, cv=PredefinedSplit(fold), thresholds=GRID
+        models, table, y, sample_weight=times, folds=PredefinedSplit(fold), thresholds=GRID
     )
     copied = compare(
         models,
         take_rows(table, repeated),
         y[repeated],
-        cv=PredefinedSplit(fold[repeated]),
+        folds=PredefinedSplit(fold[repeated]),
         thresholds=GRID,
     )
     for metric in ("auroc", "ece", "aunbc"):
@@ -198,14 +198,14 @@ def test_weights_reach_a_pipeline_and_are_not_lost() -> None:
     X, y = numbers()
     weight = np.where(y == 1, 5.0, 1.0)
     pipe = make_pipeline(make_pipeline(StandardScaler(), LogisticRegression()))
-    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, folds=2)
     models = {"pipe": pipe, "search": search, "wrapped": make_pipeline(search)}
-    found = compare({**models, "nb": GaussianNB()}, X, y, cv=3, sample_weight=weight)
-    plain = compare(models, X, y, cv=3)
+    found = compare({**models, "nb": GaussianNB()}, X, y, folds=3, sample_weight=weight)
+    plain = compare(models, X, y, folds=3)
     for name in models:
         assert found.risks[name].mean() > plain.risks[name].mean() + 0.1
     with pytest.raises(InputError, match="'near': KNeighborsClassifier takes no sample_weight"):
-        compare({"near": KNeighborsClassifier()}, X, y, cv=3, sample_weight=weight)
+        compare({"near": KNeighborsClassifier()}, X, y, folds=3, sample_weight=weight)
 
 
 # -- differences and bands -------------------------------------------------------------------------
@@ -301,7 +301,7 @@ class OutOfLine(DummyClassifier):
 
 def test_compare_and_cross_validate_treat_odd_risks_and_warnings_alike() -> None:
     X, y = numbers(60)
-    found = compare({"odd": OutOfLine()}, X, y, cv=3)
+    found = compare({"odd": OutOfLine()}, X, y, folds=3)
     assert found.risks["odd"].tolist() == [1.0] * 60
     assert found.notes == ("odd: strange rows",)
     with pytest.warns(UserWarning, match="strange rows"), pytest.warns(FutureWarning):
@@ -326,7 +326,7 @@ def test_compare_checks_its_seed() -> None:
     X, y = numbers(40)
     for wrong in (None, -1, 0.5):
         with pytest.raises(InputError, match=f"random_state={wrong!r} must be a whole number"):
-            compare(["logistic"], X, y, cv=3, random_state=wrong)
+            compare(["logistic"], X, y, folds=3, random_state=wrong)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -359,7 +359,9 @@ def test_bands_are_percentiles_of_resampled_curves(seed: int) -> None:
 
 def test_the_picture_shows_curves_bands_and_differences(tmp_path: Path) -> None:
     X, y = numbers()
-    found = compare({"a $x$": GaussianNB(), "b": LogisticRegression()}, X, y, cv=3, thresholds=GRID)
+    found = compare(
+        {"a $x$": GaussianNB(), "b": LogisticRegression()}, X, y, folds=3, thresholds=GRID
+    )
     display = found.plot()
     assert list(display.bands_) == ["a $x$", "b"]
     gap = found.differences()["b"]
@@ -380,7 +382,7 @@ def test_the_picture_shows_curves_bands_and_differences(tmp_path: Path) -> None:
         {"a": GaussianNB(), "b": LogisticRegression(), "c": DecisionTreeClassifier(max_depth=1)},
         X,
         y,
-        cv=2,
+        folds=2,
     )
     assert list(many.plot().bands_) == ["a"]
 
@@ -468,9 +470,9 @@ def test_columns_that_say_nothing_are_left_out() -> None:
 def test_all_containers_give_the_same_numbers(container: str) -> None:
     table = raw_table(4, 90)
     y = outcome_of(table)
-    expected = compare(["logistic"], table, y, cv=2).risks["logistic"]
+    expected = compare(["logistic"], table, y, folds=2).risks["logistic"]
     made = CONTAINERS[container](table)
-    found = compare(["logistic"], made, y, cv=2)
+    found = compare(["logistic"], made, y, folds=2)
     np.testing.assert_allclose(found.risks["logistic"], expected, rtol=1e-9)
     assert read_plain(take_rows(made, np.array([3, 1])))["age"].tolist() == [
         table["age"][3],
@@ -484,7 +486,7 @@ def test_all_containers_give_the_same_numbers(container: str) -> None:
 def test_every_named_model_takes_text_and_missing_values() -> None:
     table = raw_table(3, 360)
     y = outcome_of(table)
-    found = compare(NAMES, table, y, cv=2, thresholds=GRID, time_limit=0.5, max_features=3)
+    found = compare(NAMES, table, y, folds=2, thresholds=GRID, time_limit=0.5, max_features=3)
     assert found.models == NAMES
     for name in NAMES:
         assert ((found.risks[name] >= 0) & (found.risks[name] <= 1)).all()
@@ -569,13 +571,13 @@ def test_arguments_are_checked() -> None:
     with pytest.raises(InputError, match="repeats=0"):
         compare(["logistic"], X, y, repeats=0)
     with pytest.raises(InputError, match="a splitter repeats by itself"):
-        compare(["logistic"], X, y, repeats=2, cv=StratifiedKFold(3))
-    with pytest.raises(InputError, match="cv=1"):
-        compare(["logistic"], X, y, cv=1)
+        compare(["logistic"], X, y, repeats=2, folds=StratifiedKFold(3))
+    with pytest.raises(InputError, match="folds=1"):
+        compare(["logistic"], X, y, folds=1)
     with pytest.raises(InputError, match="metric='auc'"):
-        compare(["logistic"], X, y, cv=2).values("auc")  # type: ignore[arg-type]
+        compare(["logistic"], X, y, folds=2).values("auc")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="fold 1 has held-out rows of one class only"):
-        compare(["logistic"], X, y, cv=PredefinedSplit(np.where(y == 1, -1, np.arange(240) % 2)))
+        compare(["logistic"], X, y, folds=PredefinedSplit(np.where(y == 1, -1, np.arange(240) % 2)))
 
 
 # -- running ---------------------------------------------------------------------------------------
@@ -604,21 +606,12 @@ def test_a_journal_saves_finished_fits(tmp_path: Path) -> None:
     X, y = numbers()
     file = tmp_path / "journal"
     Counting.fits = 0
-    first = compare({"count": Counting()}, X, y, cv=4, journal=file)
+    first = compare({"count": Counting()}, X, y, folds=4, journal=file)
     assert Counting.fits == 4
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[:3]))  # as if it had been ended after two folds
-    seen = []
-    again = compare(
-        {"count": Counting(n_jobs=2)},
-        X,
-        y,
-        cv=4,
-        journal=file,
-        progress=lambda done, total: seen.append((done, total)),
-    )
+    again = compare({"count": Counting(n_jobs=2)}, X, y, folds=4, journal=file)
     assert Counting.fits == 6
-    assert seen == [(2, 4), (3, 4), (4, 4)]
     np.testing.assert_array_equal(first.risks["count"], again.risks["count"])
     np.testing.assert_array_equal(first.test["aunbc"], again.test["aunbc"])
     for changed in ({"X": X + 1}, {"models": {"count": Counting(shift=0.1)}}, {"thresholds": GRID}):
@@ -626,7 +619,7 @@ def test_a_journal_saves_finished_fits(tmp_path: Path) -> None:
             "models": {"count": Counting()},
             "X": X,
             "y": y,
-            "cv": 4,
+            "folds": 4,
             "journal": file,
             **changed,
         }
@@ -636,9 +629,9 @@ def test_a_journal_saves_finished_fits(tmp_path: Path) -> None:
 
 def test_the_number_of_jobs_changes_nothing() -> None:
     X, y = numbers()
-    alone = compare(["logistic", "tree"], X, y, cv=3)
+    alone = compare(["logistic", "tree"], X, y, folds=3)
     with joblib.parallel_config(backend="threading"):
-        together = compare(["logistic", "tree"], X, y, cv=3, n_jobs=2)
+        together = compare(["logistic", "tree"], X, y, folds=3, n_jobs=2)
     for name in alone.models:
         np.testing.assert_array_equal(alone.risks[name], together.risks[name])
 
@@ -646,8 +639,8 @@ def test_the_number_of_jobs_changes_nothing() -> None:
 def test_labels_of_any_kind() -> None:
     X, y = numbers()
     words = np.where(y == 1, "yes", "no")
-    plain = compare(["logistic"], X, y, cv=2)
-    named = compare(["logistic"], X, words, cv=2)
+    plain = compare(["logistic"], X, y, folds=2)
+    named = compare(["logistic"], X, words, folds=2)
     np.testing.assert_array_equal(plain.risks["logistic"], named.risks["logistic"])
 
 
@@ -657,7 +650,7 @@ def test_warnings_become_notes_once() -> None:
         {"one": "scorecard", "two": "rss-dnb"},
         table,
         outcome_of(table),
-        cv=2,
+        folds=2,
         time_limit=0.3,
         thresholds=GRID,
         max_features=2,
@@ -672,7 +665,7 @@ def test_a_card_in_the_list_has_its_own_name() -> None:
     frame = pd.DataFrame((X > 0).astype(int), columns=list("abcd"))
     card = RiskScoreClassifier(time_limit=0.3).fit(frame, y).scorecard_
     assert isinstance(card, Scorecard)
-    assert compare([card, GaussianNB()], frame, y, cv=2).models == ("card", "GaussianNB")
+    assert compare([card, GaussianNB()], frame, y, folds=2).models == ("card", "GaussianNB")
 
 
 def test_a_journal_distinguishes_models(tmp_path: Path) -> None:
@@ -687,18 +680,18 @@ def test_a_journal_distinguishes_models(tmp_path: Path) -> None:
         ]
     ):
         journal = tmp_path / f"{number}.jsonl"
-        first = compare({"m": pair[0]}, X, y, cv=3, journal=journal)
-        again = compare({"m": pair[0]}, X, y, cv=3, journal=journal)
+        first = compare({"m": pair[0]}, X, y, folds=3, journal=journal)
+        again = compare({"m": pair[0]}, X, y, folds=3, journal=journal)
         assert again.means("auroc") == first.means("auroc")
         with pytest.raises(InputError, match="other data or other settings"):
-            compare({"m": pair[1]}, X, y, cv=3, journal=journal)
+            compare({"m": pair[1]}, X, y, folds=3, journal=journal)
 
 
 def test_a_seed_reaches_models_of_others() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), np.arange(90) % 3 == 0
     models = {"forest": RandomForestClassifier(8)}
-    first, second = (compare(models, X, y, cv=3, random_state=1) for _ in range(2))
+    first, second = (compare(models, X, y, folds=3, random_state=1) for _ in range(2))
     np.testing.assert_array_equal(first.risks["forest"], second.risks["forest"])
 
 

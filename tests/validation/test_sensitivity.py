@@ -52,7 +52,7 @@ def found() -> tuple[Sensitivity, np.ndarray, np.ndarray, np.ndarray]:
         "weights": Thresholds.of([0.1, 0.5], [0.9, 0.1]),
         "data": suggest_thresholds,
     }
-    result = threshold_sensitivity(searcher(), X, y, settings, cv=3, sample_weight=weight)
+    result = threshold_sensitivity(searcher(), X, y, settings, folds=3, sample_weight=weight)
     return result, X, y, weight
 
 
@@ -123,11 +123,11 @@ def test_names_of_a_data_frame_stay() -> None:
     X, y = rows(3, 120)
     frame = pd.DataFrame(X, columns=["age", "bmi", "sex"])
     settings = {"one": [0.3], "two": [0.3, 0.6]}
-    result = threshold_sensitivity(searcher(), frame, y, settings, cv=2, evaluate_on=[0.3, 0.6])
+    result = threshold_sensitivity(searcher(), frame, y, settings, folds=2, evaluate_on=[0.3, 0.6])
     assert set(result.cards["one"].features) <= {"age", "bmi", "sex"}
     assert result.evaluated.given.tolist() == [0.3, 0.6]
     raw = threshold_sensitivity(
-        searcher(binner="auto"), {c: frame[c].tolist() for c in frame}, y, settings, cv=2
+        searcher(binner="auto"), {c: frame[c].tolist() for c in frame}, y, settings, folds=2
     )
     assert set(raw.cards) == {"one", "two"}
 
@@ -209,7 +209,7 @@ def test_suggested_thresholds_are_quantiles_inside_the_range() -> None:
             high=high,
             size=size,
             model=Known(),
-            cv=2,
+            folds=2,
             sample_weight=weight,
             decimals=3,
         )

@@ -80,7 +80,7 @@ def data() -> tuple[pd.DataFrame, pd.Series]:
 
 @pytest.fixture(scope="module")
 def path(data: tuple[pd.DataFrame, pd.Series]) -> SizePath:
-    return size_path(make_model(teacher="auto"), *data, sizes=[1, 2, 4], cv=folds_of(data[1]))
+    return size_path(make_model(teacher="auto"), *data, sizes=[1, 2, 4], folds=folds_of(data[1]))
 
 
 # -- what is measured ------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ def test_held_out_rows_teach_nothing(path: SizePath, data: tuple[pd.DataFrame, p
     poisoned_X.iloc[test, :4] = 1 - X.iloc[test, :4]
     poisoned_X.iloc[test, 4] = 7.12345 * X.iloc[test, 4]  # more decimals, more spread
     model = make_model(teacher="auto")
-    other = size_path(model, poisoned_X, poisoned_y, sizes=[1, 2, 4], cv=folds)
+    other = size_path(model, poisoned_X, poisoned_y, sizes=[1, 2, 4], folds=folds)
     for size in path.sizes:
         assert content(other.fold_cards[0][size]) == content(path.fold_cards[0][size])
     assert (other.fold_net_benefit[0] != path.fold_net_benefit[0]).any()
@@ -177,7 +177,7 @@ def test_held_out_rows_teach_nothing(path: SizePath, data: tuple[pd.DataFrame, p
 def test_the_estimator_is_left_alone(data: tuple[pd.DataFrame, pd.Series]) -> None:
     model = make_model(max_features=2)
     before = model.get_params()
-    size_path(model, *data, sizes=[1], cv=2)
+    size_path(model, *data, sizes=[1], folds=2)
     assert model.get_params() == before
     assert not hasattr(model, "scorecard_")
     assert not hasattr(model, "n_features_in_")
@@ -186,12 +186,12 @@ def test_the_estimator_is_left_alone(data: tuple[pd.DataFrame, pd.Series]) -> No
 def test_same_seed_same_path_also_in_parallel(
     data: tuple[pd.DataFrame, pd.Series],
 ) -> None:
-    one, two = (size_path(make_model(), *data, sizes=[2], cv=2, n_jobs=jobs) for jobs in (1, 2))
+    one, two = (size_path(make_model(), *data, sizes=[2], folds=2, n_jobs=jobs) for jobs in (1, 2))
     np.testing.assert_array_equal(one.fold_net_benefit, two.fold_net_benefit)
     np.testing.assert_array_equal(one.objective, two.objective)
     assert str(one) == str(two)
     first, second, other = (
-        size_path(make_model(), *data, sizes=[1], cv=2, random_state=seed) for seed in (3, 3, 4)
+        size_path(make_model(), *data, sizes=[1], folds=2, random_state=seed) for seed in (3, 3, 4)
     )
     np.testing.assert_array_equal(first.fold_net_benefit, second.fold_net_benefit)
     assert (first.fold_net_benefit != other.fold_net_benefit).any()
@@ -202,7 +202,7 @@ def test_a_journal_keeps_finished_folds(
 ) -> None:
     X, y = data
     file = tmp_path / "journal"
-    whole = size_path(make_model(), X, y, sizes=[1, 2], cv=3, journal=file)
+    whole = size_path(make_model(), X, y, sizes=[1, 2], folds=3, journal=file)
     lines = file.read_text().splitlines(keepends=True)
     assert len(lines) == 4
     file.write_text("".join(lines[:3]))  # as if it had been ended after two folds
@@ -214,13 +214,16 @@ def test_a_journal_keeps_finished_folds(
         return pose(search, rows)
 
     monkeypatch.setattr(_SizeSearch, "pose", counted)
-    again = size_path(make_model(), X, y, sizes=[1, 2], cv=3, journal=file)
+    again = size_path(make_model(), X, y, sizes=[1, 2], folds=3, journal=file)
     assert len(posed) == 2  # all rows, and the third fold
     assert str(again) == str(whole)
     assert [content(c[2]) for c in again.fold_cards] == [content(c[2]) for c in whole.fold_cards]
+    options = {"sizes": [1, 2], "folds": 3, "journal": file}
     for changed in ({"sizes": [1]}, {"random_state": 1}, {"groups": np.arange(len(y))}):
         with pytest.raises(InputError, match="other data or other settings"):
-            size_path(make_model(), X, y, **{"sizes": [1, 2], "cv": 3, "journal": file, **changed})
+            size_path(
+                make_model(), X, y, **{"sizes": [1, 2], "folds": 3, "journal": file, **changed}
+            )
 
 
 def test_groups_stay_together(data: tuple[pd.DataFrame, pd.Series]) -> None:
@@ -229,16 +232,16 @@ def test_groups_stay_together(data: tuple[pd.DataFrame, pd.Series]) -> None:
     groups = np.repeat(np.arange(len(y) // 3), 3)
     seen: list[set[int]] = []
     model = make_model(max_features=1, penalty=0, solver="local")
-    found = size_path(model, X, y, sizes=[1], cv=2, groups=groups)
+    found = size_path(model, X, y, sizes=[1], folds=2, groups=groups)
     sample = Sample.of(X, y, None)
-    for train, test in make_folds(2, sample, 0, groups=groups, name="cv"):
+    for train, test in make_folds(2, sample, 0, groups=groups):
         assert not set(groups[train]) & set(groups[test])
         seen.append(set(groups[test]))
     assert set.union(*seen) == set(groups.tolist())
     assert content(found.cards[1]) == content(model.fit(X, y, groups=groups).scorecard_)
     own = found.results[1].objective
     assert own == model.result_.objective
-    assert own != size_path(model, X, y, sizes=[1], cv=2).results[1].objective
+    assert own != size_path(model, X, y, sizes=[1], folds=2).results[1].objective
 
 
 # -- settings --------------------------------------------------------------------------------------
@@ -249,7 +252,7 @@ def test_settings_of_the_estimator_apply(data: tuple[pd.DataFrame, pd.Series]) -
     model = make_model(
         sign={"a": "-"}, bounds={"b": (0, 1)}, constraints=[AtMost(0, ["c"])], max_features=2
     )
-    found = size_path(model, X, y, cv=KFold(2))
+    found = size_path(model, X, y, folds=KFold(2))
     assert found.sizes == (1, 2)
     for cards in (found.cards, *found.fold_cards):
         for card in cards.values():
@@ -261,21 +264,21 @@ def test_settings_of_the_estimator_apply(data: tuple[pd.DataFrame, pd.Series]) -
 
 def test_sizes_begin_where_constraints_do(data: tuple[pd.DataFrame, pd.Series]) -> None:
     model = make_model(constraints=[Include("a", "b")], max_features=3)
-    assert size_path(model, *data, cv=2).sizes == (2, 3)
+    assert size_path(model, *data, folds=2).sizes == (2, 3)
     with pytest.raises(InputError, match=r"clash: .*at most 1 question"):
-        size_path(model, *data, sizes=[1], cv=2)
+        size_path(model, *data, sizes=[1], folds=2)
 
 
 def test_rates_that_small_cards_do_not_meet(data: tuple[pd.DataFrame, pd.Series]) -> None:
     model = make_model(constraints=[MinTPR(0.2, 0.8), MaxFPR(0.2, 0.52)])
-    assert 1 not in size_path(model, *data, sizes=[1, 2, 4], cv=2).sizes
+    assert 1 not in size_path(model, *data, sizes=[1, 2, 4], folds=2).sizes
 
 
 def test_the_published_method_and_weights() -> None:
     X, y = make_data(150, 3)
     weight = np.random.default_rng(0).integers(0, 4, len(y))
     model = RSSDNBClassifier(thresholds=GRID, max_points=3, penalty=0, n_jobs=1)
-    weighted = size_path(model, X, y, sizes=[2], cv=2, sample_weight=weight)
+    weighted = size_path(model, X, y, sizes=[2], folds=2, sample_weight=weight)
     rows = np.repeat(np.arange(len(y)), weight)
     benefit = weighted_net_benefit(
         y.to_numpy()[rows] == "ill", weighted.cards[2].risk(X.iloc[rows]), GRID
@@ -289,7 +292,7 @@ def test_columns_that_say_nothing_get_a_card_without_rules() -> None:
     rng = np.random.default_rng(5)
     X = np.column_stack([np.arange(60) % 2, rng.integers(0, 2, 60)])
     found = size_path(
-        RSSDNBClassifier(thresholds=[0.5], max_points=1, n_jobs=1), X, np.arange(60) < 10, cv=2
+        RSSDNBClassifier(thresholds=[0.5], max_points=1, n_jobs=1), X, np.arange(60) < 10, folds=2
     )
     assert [card.size for card in found.cards.values()] == [0, 0]
     assert "(0 suffice)" in str(found)
@@ -298,9 +301,9 @@ def test_columns_that_say_nothing_get_a_card_without_rules() -> None:
 
 def test_the_estimators_callback_is_called(data: tuple[pd.DataFrame, pd.Series]) -> None:
     seen: list[Progress] = []
-    size_path(make_model(callback=seen.append), *data, sizes=[1, 2], cv=2)
+    size_path(make_model(callback=seen.append), *data, sizes=[1, 2], folds=2)
     assert {progress.size for progress in seen} == {1, 2}
-    size_path(make_model(verbose=1), *data, sizes=[1], cv=2)
+    size_path(make_model(verbose=1), *data, sizes=[1], folds=2)
 
 
 def test_an_interrupt_ends_the_search(data: tuple[pd.DataFrame, pd.Series]) -> None:
@@ -308,7 +311,7 @@ def test_an_interrupt_ends_the_search(data: tuple[pd.DataFrame, pd.Series]) -> N
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        size_path(make_model(callback=stop), *data, sizes=[1, 2], cv=2)
+        size_path(make_model(callback=stop), *data, sizes=[1, 2], folds=2)
 
 
 # -- bad input -------------------------------------------------------------------------------------
@@ -339,13 +342,13 @@ def test_other_estimators_are_refused(
         ({"sizes": [1.5]}, "not 1.5"),
         ({"sizes": 3}, "sizes must be a list of whole numbers, not 3"),
         ({"sizes": [2, 9]}, "sizes go up to 9, but only 5 columns can have points. Use sizes of"),
-        ({"cv": 1}, "cv=1 must be at least 2"),
-        ({"cv": True}, "cv=True must be"),
-        ({"cv": 2.5}, "cv=2.5 must be"),
-        ({"cv": None}, "cv=None must be"),
-        ({"cv": 500}, r"cv=500 must be at least 2, and at most \d+, the number of events"),
-        ({"cv": "five"}, "cv='five' gives no folds"),
-        ({"cv": [(np.arange(9), np.arange(9, 20))]}, "gives 1 fold. Standard errors need at"),
+        ({"folds": 1}, "folds=1 must be at least 2"),
+        ({"folds": True}, "folds=True must be"),
+        ({"folds": 2.5}, "folds=2.5 must be"),
+        ({"folds": None}, "folds=None must be"),
+        ({"folds": 500}, r"folds=500 must be at least 2, and at most \d+, the number of events"),
+        ({"folds": "five"}, "folds='five' gives no folds"),
+        ({"folds": [(np.arange(9), np.arange(9, 20))]}, "gives 1 fold. Standard errors need at"),
         ({"n_jobs": 0}, "n_jobs=0 would never run a task"),
         ({"sample_weight": [1.0]}, r"sample_weight has shape \(1,\), but there are 240 rows"),
     ],
@@ -372,9 +375,9 @@ def test_errors_of_a_fold_say_which(data: tuple[pd.DataFrame, pd.Series]) -> Non
     rest = np.flatnonzero(y != "ill")
     good = (np.concatenate([ill[5:], rest[5:]]), ill[:5])
     with pytest.raises(InputError, match="fold 2 has training rows of one class only"):
-        size_path(make_model(), X, y, sizes=[1], cv=[good, (rest, ill)])
+        size_path(make_model(), X, y, sizes=[1], folds=[good, (rest, ill)])
     with pytest.raises(InputError, match="fold 2 holds out rows that it also learns from"):
-        size_path(make_model(), X, y, sizes=[1], cv=[good, (np.arange(len(y)), ill)])
+        size_path(make_model(), X, y, sizes=[1], folds=[good, (np.arange(len(y)), ill)])
 
 
 # -- how it is shown -------------------------------------------------------------------------------
@@ -517,7 +520,7 @@ def test_quiet_command_prints_the_table_alone(table: Path) -> None:
         (["--prior-strength", "much"], "--prior-strength must be auto or a number"),
         (["--drop", "nothing"], "--drop names column 'nothing'"),
         (["--folds", "200"], "--folds 200 must be at least 2, and at most"),
-        (["--time-limit", "-1"], "time_limit"),
+        (["--time-limit", "-1"], "--time-limit must be positive"),
         (["--monotone", "nobody+"], "--monotone names column 'nobody'"),
     ],
 )
@@ -551,7 +554,7 @@ def test_raw_tables_in_python() -> None:
         binner="auto", teacher="logistic", thresholds=GRID, max_points=2, time_limit=1.0, n_jobs=1
     )
     for rows in (table, pd.DataFrame(table)):
-        found = size_path(model, rows, y, sizes=[1, 3], cv=2)
+        found = size_path(model, rows, y, sizes=[1, 3], folds=2)
         assert found.sizes == (1, 3)
         assert found.cards[3].provenance.teacher == "logistic regression"
         assert found.cards[1].size <= 1
@@ -577,7 +580,7 @@ def stepped_model(**settings: Any) -> RiskScoreClassifier:
 def test_sizes_count_questions_not_rules() -> None:
     X, y = stepped_rows()
     model = stepped_model(penalty=1e-4)
-    path = size_path(model, X, y, sizes=[1, 2, 3], cv=2)
+    path = size_path(model, X, y, sizes=[1, 2, 3], folds=2)
     for size, card in path.cards.items():
         assert len(card.features) == path.results[size].questions == size
         assert all(isinstance(rule.term, Condition) for rule in card.rules)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from netbenefit.cli import options, terminal
 from netbenefit.cli.options import GRID, SEEDS, Names, option
-from netbenefit.common import TaskBar
 
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
@@ -54,7 +53,7 @@ def compare(
     plot: Annotated[
         Path | None, option("FILE", "Save the decision curves: .svg, .png or .pdf.")
     ] = None,
-    out: Annotated[Path | None, option("FILE", "Save all numbers, as CSV.")] = None,
+    csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
     journal: Annotated[
         Path | None, option("FILE", "Keep finished fits, to go on after an interruption.")
     ] = None,
@@ -72,7 +71,7 @@ def compare(
     from netbenefit.metrics import as_thresholds
     from netbenefit.plots import check_picture
 
-    terminal.check_writable([data], plot, out)
+    terminal.check_writable([data], plot, csv)
     if plot is not None:
         check_picture(plot)
     named = _read_models(models)
@@ -92,26 +91,25 @@ def compare(
 
     if not quiet:
         _tell_rows(data, rows, cards)
-    with TaskBar("fits", shown=not quiet, console=terminal.make_console(stderr=True)) as progress:
-        found = run(
-            named,
-            rows.X(binned=True),
-            rows.outcome.event,
-            thresholds=grid,
-            cv=folds,
-            repeats=repeats,
-            sample_weight=rows.weight,
-            time_limit=time_limit,
-            max_features=max_features,
-            max_questions=max_questions,
-            **taught,
-            random_state=seed,
-            n_jobs=jobs,
-            journal=journal,
-            progress=progress,
-        )
-    if out is not None:
-        write_csv(found.to_table(), out)
+    found = run(
+        named,
+        rows.X(binned=True),
+        rows.outcome.event,
+        thresholds=grid,
+        folds=folds,
+        repeats=repeats,
+        sample_weight=rows.weight,
+        time_limit=time_limit,
+        max_features=max_features,
+        max_questions=max_questions,
+        **taught,
+        random_state=seed,
+        n_jobs=jobs,
+        journal=journal,
+        verbose=not quiet,
+    )
+    if csv is not None:
+        write_csv(found.to_table(), csv)
     if plot is not None:
         found.display().save(plot)
     terminal.make_console().print(str(found))
@@ -122,7 +120,7 @@ def compare(
     more = len(found.notes) - _MOST_NOTES
     if more > 0:
         terminal.note(f"{more} more note{'s' * (more > 1)} of the models.")
-    terminal.print_saved(plot, out)
+    terminal.print_saved(plot, csv)
 
 
 def _read_models(text: str) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def sizes(
             model.set_params(callback=callback),
             X,
             rows.outcome,
-            cv=folds,
+            folds=folds,
             sample_weight=rows.weight,
             random_state=seed,
             journal=journal,

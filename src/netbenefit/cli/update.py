@@ -84,7 +84,7 @@ def update(
                 scorecard,
                 file.columns,
                 outcome.event,
-                cv=compare,
+                folds=compare,
                 estimator=estimator,
                 random_state=seed,
                 **settings,

@@ -29,7 +29,7 @@ class Remedy(NamedTuple):
 
 
 #: Options that have other names than their parameters.
-_OPTIONS = {"cv": "folds", "n_jobs": "jobs", "random_state": "seed"}
+_OPTIONS = {"n_jobs": "jobs", "random_state": "seed"}
 
 
 def setting(name: str, value: Any) -> Remedy:

@@ -69,8 +69,8 @@ class RiskScoreClassifier(CardClassifier):
 
     Parameters
     ----------
-    thresholds : Thresholds, str or sequence of float, default=None
-        Risks from which one would act: a list, a text such as ``"0.05:0.5:0.05"``, or
+    thresholds : Thresholds, str, float or sequence of float, default=None
+        Risks from which one would act: one or several, a text such as ``"0.05:0.5:0.05"``, or
         :class:`~netbenefit.Thresholds`.  None is the published grid 0, 0.1, …, 0.9.
     weights : {"equal", "length"}, sequence of float or callable, default=None
         How much each threshold matters; see :meth:`Thresholds.of`.  None is ``"equal"``, or
@@ -97,7 +97,7 @@ class RiskScoreClassifier(CardClassifier):
         n0: how many rows the teacher's risks count for.  ``"auto"`` is ten for every row of the
         table, 0 the published objective; ``inf`` leaves only the teacher's decisions.
     max_features : int, default=None
-        Largest number of rules.
+        Largest number of rules: conditions with points, or columns where there is no binner.
     max_questions : int, default=None
         Largest number of questions: raw (or combined) columns that rules are about.
     sign : mapping, default=None
@@ -183,7 +183,7 @@ class RiskScoreClassifier(CardClassifier):
     #: Whether conditions on one column are one question; published methods count conditions.
     _asks_questions: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "thresholds": [Thresholds, str, "array-like", None],
+        "thresholds": [Thresholds, str, Real, "array-like", None],
         "weights": [str, "array-like", callable, None],
         "binner": [object, None],
         "max_points": [Interval(Integral, 1, None, closed="left")],

@@ -88,13 +88,17 @@ class Thresholds:
 
     @classmethod
     def of(
-        cls, values: Sequence[float] | FloatArray, weights: Weights = "equal", *, end: float = 1.0
+        cls,
+        values: float | Sequence[float] | FloatArray,
+        weights: Weights = "equal",
+        *,
+        end: float = 1.0,
     ) -> Thresholds:
         """Build from a list of thresholds; 0 is added, with weight 0, where it is missing.
 
         Parameters
         ----------
-        values : sequence of float
+        values : float, or sequence of float
             Increasing, in [0, 1).
         weights : {"equal", "length"}, sequence of float, or callable, default="equal"
             ``"length"`` weighs each threshold by the interval that it opens, which makes the
@@ -230,7 +234,7 @@ def largest_risk(thresholds: Thresholds, level: int) -> float:
     return 1.0 if last else math.nextafter(thresholds.values[level + 1], 0.0)
 
 
-ThresholdsLike = Thresholds | str | Sequence[float] | NDArray[np.float64] | None
+ThresholdsLike = Thresholds | str | float | Sequence[float] | NDArray[np.float64] | None
 
 
 def as_thresholds(thresholds: ThresholdsLike, weights: Weights | None = None) -> Thresholds:

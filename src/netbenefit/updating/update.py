@@ -795,7 +795,7 @@ def choose_update(
     y: ArrayLike,
     *,
     what: Sequence[str] = _ALL,
-    cv: Any = 5,
+    folds: Any = 5,
     sample_weight: ArrayLike | None = None,
     prior_strength: float = 0.0,
     estimator: RiskScoreClassifier | None = None,
@@ -811,8 +811,8 @@ def choose_update(
         As in :func:`update_card`.
     what : sequence of {"keep", "risks", "cutoffs", "refit"}
         Ways to compare; ``"keep"`` leaves the card as it is.
-    cv : int, splitter or iterable, default=5
-        As ``folds`` in :func:`cross_validate`.
+    folds : int, splitter or iterable, default=5
+        As in :func:`cross_validate`.
     random_state : int or None, default=0
         Seed of the folds.
 
@@ -842,7 +842,7 @@ def choose_update(
         names = card.feature_names if estimator is None else needed_columns(card, estimator)
     columns = _chosen_columns(X, names, card.feature_names)
     sample = Sample(columns, event, event, weight)
-    folds = make_folds(cv, sample, random_state, name="cv", both=False)
+    folds = make_folds(folds, sample, random_state, both=False)
     work = partial(_measure_ways, card, ways, sample, prior_strength, estimator)
     with Runner(work, "update", {}, total=len(folds), n_jobs=1) as runner:
         found = runner.run({f"fold {number}": fold for number, fold in enumerate(folds, 1)})

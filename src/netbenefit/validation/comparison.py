@@ -552,7 +552,7 @@ def compare(
     y: ArrayLike,
     *,
     thresholds: ThresholdsLike = None,
-    cv: Any = 5,
+    folds: Any = 5,
     repeats: int = 1,
     sample_weight: ArrayLike | None = None,
     time_limit: float | None = 10.0,
@@ -563,7 +563,7 @@ def compare(
     random_state: int = 0,
     n_jobs: int | None = None,
     journal: str | os.PathLike[str] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    verbose: int = 0,
 ) -> Comparison:
     """Compare models by cross-validation, all on the same folds.
 
@@ -590,9 +590,9 @@ def compare(
     thresholds : Thresholds, str or sequence of float, optional
         At which all models are measured, and scorecards are learnt.  By default those of the first
         card among the models, else 0, 0.1, …, 0.9.
-    cv : int, splitter or iterable, default=5
-    repeats, sample_weight, random_state, n_jobs, journal
-        As in :func:`cross_validate`, where ``cv`` is called ``folds``.
+    folds : int, splitter or iterable, default=5
+    repeats, sample_weight, random_state, n_jobs, journal, verbose
+        As in :func:`cross_validate`.
     time_limit : float, default=10.0
         Seconds for each search of a model that is called by name.
     max_features : int, optional
@@ -602,8 +602,6 @@ def compare(
     teacher, prior_strength
         Of ``"scorecard"``, as in :class:`RiskScoreClassifier`.  A column of given risks is not a
         feature of the other models.
-    progress : callable, optional
-        Called with the numbers of finished and of all fits.
 
     Returns
     -------
@@ -615,7 +613,7 @@ def compare(
     >>> rng = np.random.default_rng(0)
     >>> X = {"age": rng.integers(20, 90, 400), "sex": rng.choice(["f", "m"], 400)}
     >>> y = rng.random(400) < 0.1 + 0.5 * (X["age"] > 60)
-    >>> found = compare(["logistic", "tree"], X, y, cv=4)
+    >>> found = compare(["logistic", "tree"], X, y, folds=4)
     >>> found.means("auroc")["logistic"] > 0.7, found.size.shape
     (True, (4, 2))
     """
@@ -638,8 +636,8 @@ def compare(
     if weight is not None:
         check_weighted(candidates)
     columns = read_plain(X)
-    repeats = check_repeats(cv, repeats, "cv")
-    folds = make_folds(cv, sample, random_state, repeats=repeats, name="cv")
+    repeats = check_repeats(folds, repeats)
+    folds = make_folds(folds, sample, random_state, repeats=repeats)
     works = {
         name: Work(
             model,
@@ -673,7 +671,7 @@ def compare(
         total=len(tasks),
         journal=journal,
         n_jobs=n_jobs,
-        progress=progress,
+        verbose=verbose,
         warn=False,
     ) as runner:
         results = list(runner.run(tasks).values())

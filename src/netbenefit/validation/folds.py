@@ -100,57 +100,58 @@ def is_count(folds: Any) -> bool:
     return isinstance(folds, int | np.integer) and not isinstance(folds, bool)
 
 
-def check_repeats(folds: Any, repeats: Any, name: str = "folds") -> int:
+def check_repeats(folds: Any, repeats: Any) -> int:
     """Check how often folds are drawn; given ones cannot be drawn again."""
     count = check_count(repeats, "repeats")
     if count > 1 and not is_count(folds):
         raise InputError(
-            f"repeats={repeats} draws folds anew, but {name}={folds!r} are given. Pass a number of "
+            f"repeats={repeats} draws folds anew, but folds={folds!r} are given. Pass a number of "
             "folds, or repeats=1: a splitter repeats by itself (say, RepeatedStratifiedKFold)."
         )
     return count
 
 
 def make_folds(
-    cv: Any,
+    folds: Any,
     sample: Sample,
     random: np.random.Generator | int | None,
     *,
     repeats: int = 1,
     groups: NDArray[Any] | None = None,
-    name: str = "folds",
     both: bool = True,
 ) -> list[Fold]:
     """Folds by number, each class spread evenly; or those of a splitter or a list, checked.
 
     A generator deals the shuffled rows of each class out one after the other, so that folds differ
     by at most one row, and by at most one event.  A seed draws folds as scikit-learn does, as often
-    as ``repeats`` says; rows of one group then stay together.  ``name`` is what the user calls the
-    folds; ``both`` refuses given ones that hold out rows of one class only.
+    as ``repeats`` says; rows of one group then stay together.  ``both``
+    refuses given ones that hold out rows of one class only.
     """
-    if not is_count(cv):
-        if cv is None or isinstance(cv, bool | float):
+    if not is_count(folds):
+        if folds is None or isinstance(folds, bool | float):
             raise InputError(
-                setting(name, cv), " must be a number of folds of at least 2, or a splitter."
+                setting("folds", folds), " must be a number of folds of at least 2, or a splitter."
             )
         strata = sample.strata if both else None
-        return given_folds(cv, sample.event, strata=strata, groups=groups, name=name)
+        return given_folds(folds, sample.event, strata=strata, groups=groups)
     strata = sample.strata
     few, kind = min(
         ((strata == 1).sum(), "events"), ((strata == 0).sum(), "rows without the event")
     )
-    if not 2 <= cv <= few:
+    if not 2 <= folds <= few:
         raise InputError(
-            setting(name, int(cv)),
+            setting("folds", int(folds)),
             f" must be at least 2, and at most {few}, the number of {kind} (with weight): every "
             "fold needs one.",
         )
     if not isinstance(random, np.random.Generator):
-        return given_folds(_splitter(int(cv), random, repeats, groups), sample.event, groups=groups)
+        return given_folds(
+            _splitter(int(folds), random, repeats, groups), sample.event, groups=groups
+        )
     dealt = np.concatenate([random.permutation(np.flatnonzero(strata == s)) for s in (1, 0, 2)])
     fold_of = np.empty(dealt.size, dtype=np.intp)
-    fold_of[dealt] = np.arange(dealt.size) % int(cv)
-    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(int(cv))]
+    fold_of[dealt] = np.arange(dealt.size) % int(folds)
+    return [(np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(int(folds))]
 
 
 def _splitter(cv: int, seed: int | None, repeats: int, groups: NDArray[Any] | None) -> Any:
@@ -168,12 +169,11 @@ def _splitter(cv: int, seed: int | None, repeats: int, groups: NDArray[Any] | No
 
 
 def given_folds(
-    cv: Any,
+    folds: Any,
     event: NDArray[np.bool_],
     *,
     strata: NDArray[np.intp] | None = None,
     groups: NDArray[Any] | None = None,
-    name: str = "cv",
 ) -> list[Fold]:
     """Folds of a splitter or a list, checked.
 
@@ -183,22 +183,24 @@ def given_folds(
     from sklearn.model_selection import check_cv
 
     try:
-        splitter = check_cv(cv, event, classifier=True)
+        splitter = check_cv(folds, event, classifier=True)
         pairs = splitter.split(np.zeros((event.size, 1)), event, groups)
-        folds = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in pairs]
+        found = [(np.asarray(a, np.intp), np.asarray(b, np.intp)) for a, b in pairs]
     except (TypeError, ValueError) as error:
-        raise InputError(setting(name, cv), f" gives no folds: {error}") from None
-    if len(folds) < 2:
-        raise InputError(f"{name}={cv!r} gives {len(folds)} fold. Standard errors need at least 2.")
+        raise InputError(setting("folds", folds), f" gives no folds: {error}") from None
+    if len(found) < 2:
+        raise InputError(
+            f"folds={folds!r} gives {len(found)} fold. Standard errors need at least 2."
+        )
     kinds = event.astype(np.intp) if strata is None else strata
-    for number, (train, test) in enumerate(folds, start=1):
+    for number, (train, test) in enumerate(found, start=1):
         if not {0, 1} <= set(kinds[train].tolist()):
             raise InputError(f"fold {number} has training rows of one class only. Use others.")
         if strata is not None and not {0, 1} <= set(kinds[test].tolist()):
             raise InputError(f"fold {number} has held-out rows of one class only. Use others.")
         if np.intersect1d(train, test).size:
             raise InputError(f"fold {number} holds out rows that it also learns from.")
-    return folds
+    return found
 
 
 def resample(

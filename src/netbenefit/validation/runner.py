@@ -21,7 +21,6 @@ from netbenefit.common import (
     FloatArray,
     InputWarning,
     Message,
-    Progress,
     TaskBar,
     fingerprint_of,
     one_by_one,
@@ -206,7 +205,7 @@ class Runner:
     ``function`` turns a task into a dict that fits into JSON, such as :class:`Work`; results depend
     on ``kind`` and ``identity``, which make the fingerprint of the journal, and, where the rows of
     tasks are ``given`` by the user, on these rows.  ``total`` counts the tasks of all batches.
-    ``progress`` replaces the bar.  Without ``warn``, warnings are only left in the results.
+    Without ``warn``, warnings are only left in the results.
     """
 
     def __init__(
@@ -220,7 +219,6 @@ class Runner:
         journal: str | os.PathLike[str] | None = None,
         n_jobs: int | None = None,
         verbose: int = 0,
-        progress: Progress | None = None,
         warn: bool = True,
     ) -> None:
         self._function = partial(run_one, function)
@@ -231,7 +229,6 @@ class Runner:
                 kind=kind, version=__version__, **identity
             )
         self._bar = TaskBar(kind, shown=bool(verbose))
-        self._progress: Progress = progress or self._bar
 
     def __enter__(self) -> Runner:
         self._bar.__enter__()
@@ -247,7 +244,7 @@ class Runner:
         found = run_tasks(
             self._function,
             {names[name]: task for name, task in tasks.items()},
-            progress=lambda done, total: self._progress(before + done, self._total),
+            progress=lambda done, total: self._bar(before + done, self._total),
             **self._options,
         )
         self._done += len(tasks)

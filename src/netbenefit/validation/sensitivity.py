@@ -47,7 +47,7 @@ def suggest_thresholds(
     size: int = 10,
     weights: Weights = "equal",
     model: Any = None,
-    cv: Any = 5,
+    folds: Any = 5,
     sample_weight: ArrayLike | None = None,
     decimals: int = 2,
     random_state: int | None = 0,
@@ -76,7 +76,7 @@ def suggest_thresholds(
     model : classifier, optional
         Preliminary model with ``fit(X, y, sample_weight)`` and ``predict_proba``; by default
         logistic regression of standardised columns.
-    cv : int, splitter or iterable, default=5
+    folds : int, splitter or iterable, default=5
         Folds of the preliminary risks.
     sample_weight : (n_rows,) array, optional
     decimals : int, default=2
@@ -101,7 +101,7 @@ def suggest_thresholds(
     check_count(size, "size", 2)
     sample = Sample.of(X, y, sample_weight)
     weight = check_weights(sample.weight, sample.event.size)
-    folds = make_folds(cv, sample, random_state, name="cv", both=False)
+    folds = make_folds(folds, sample, random_state, both=False)
     risk = _cross_fitted(sample, weight, model, folds)
     inside = (risk >= low) & (risk < high) & (weight > 0)
     if not inside.any():
@@ -324,7 +324,7 @@ def threshold_sensitivity(
     settings: Mapping[str, ThresholdsLike | Choice] | None = None,
     *,
     evaluate_on: ThresholdsLike = None,
-    cv: Any = 5,
+    folds: Any = 5,
     sample_weight: ArrayLike | None = None,
     random_state: int | None = 0,
 ) -> Sensitivity:
@@ -343,8 +343,8 @@ def threshold_sensitivity(
         that were used to choose a grid never judge it.
     evaluate_on : Thresholds, str or sequence of float, optional
         Where all cards are measured; by default at 0, 0.1, …, 0.9.
-    cv : int, splitter or iterable, default=5
-        As ``folds`` in :func:`cross_validate`.
+    folds : int, splitter or iterable, default=5
+        As in :func:`cross_validate`.
     random_state : int or None, default=0
         Seed of the folds; that of the search is the estimator's.
 
@@ -360,7 +360,7 @@ def threshold_sensitivity(
     >>> y = rng.random(300) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
     >>> model = RiskScoreClassifier(solver="local", time_limit=1, n_jobs=1)
     >>> ranges = {"all": "0.1:0.9:0.1", "low": "0.05:0.2:0.05"}
-    >>> found = threshold_sensitivity(model, X, y, ranges, cv=3)
+    >>> found = threshold_sensitivity(model, X, y, ranges, folds=3)
     >>> list(found.cards), found.changed.shape
     (['all', 'low'], (2, 10))
     """
@@ -384,7 +384,7 @@ def threshold_sensitivity(
         model = copy_with(estimator, thresholds=_grid(choice, X, y, weight), weights=None)
         model.fit(X, y, sample_weight=sample_weight)
         cards[name], grids[name] = model.scorecard_, model.thresholds_
-    folds = make_folds(cv, sample, random_state, name="cv", both=False)
+    folds = make_folds(folds, sample, random_state, both=False)
     tasks = {}
     for k, (train, test) in enumerate(folds, start=1):
         rows = take_rows(X, train), sample.event[train], weight[train]

@@ -365,7 +365,7 @@ def size_path(
     y: Any,
     *,
     sizes: Sequence[int] | None = None,
-    cv: Any = 5,
+    folds: Any = 5,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     n_jobs: int | None = None,
@@ -389,8 +389,8 @@ def size_path(
     sizes : sequence of int, optional
         Numbers of questions; by default from the fewest that the constraints allow to the
         estimator's ``max_questions`` or ``max_features``, or to 15, or to the number of columns.
-    cv : int, splitter or iterable, default=5
-        As ``folds`` in :func:`cross_validate`.
+    folds : int, splitter or iterable, default=5
+        As in :func:`cross_validate`.
     n_jobs : int, optional
         Folds at a time, by joblib.  With more than one, each search has one thread; otherwise as
         many as the estimator's ``n_jobs`` says.
@@ -410,7 +410,7 @@ def size_path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.integers(0, 2, (500, 4))
     >>> y = rng.random(500) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
-    >>> path = size_path(RiskScoreClassifier(thresholds="0.1:0.6:0.1"), X, y, cv=3)
+    >>> path = size_path(RiskScoreClassifier(thresholds="0.1:0.6:0.1"), X, y, folds=3)
     >>> path.sizes, path.cards[2].features
     ((1, 2, 3, 4), ('x0', 'x2'))
     """
@@ -434,7 +434,7 @@ def size_path(
     problem, taught, _ = posed
     warn_of_teaching(taught, stacklevel=3)
     search = replace(search, sizes=choose_sizes(problem, sizes))
-    folds = make_folds(cv, sample, random_state, groups=labels, name="cv", both=False)
+    folds = make_folds(folds, sample, random_state, groups=labels, both=False)
     identity = {
         "estimator": reader,
         "X": X,
