@@ -221,9 +221,7 @@ def test_a_journal_keeps_finished_folds(
     options = {"sizes": [1, 2], "folds": 3, "journal": file}
     for changed in ({"sizes": [1]}, {"random_state": 1}, {"groups": np.arange(len(y))}):
         with pytest.raises(InputError, match="other data or other settings"):
-            size_path(
-                make_model(), X, y, **{"sizes": [1, 2], "folds": 3, "journal": file, **changed}
-            )
+            size_path(make_model(), X, y, **{**options, **changed})
 
 
 def test_groups_stay_together(data: tuple[pd.DataFrame, pd.Series]) -> None:
