@@ -390,6 +390,11 @@ def test_held_out_rows(table: Path, tmp_path: Path) -> None:
     found = re.search(r"AUROC +(0\.\d+)", printed)
     assert found is not None
     assert 0.6 < float(found[1]) < 1
+    for words in (r"better than treating all", r"better than treating none"):
+        beside = re.search(rf"  {words}: difference (\S+), 95% interval (\S+) to (\S+)", printed)
+        difference, low, high = (float(text.replace("−", "-")) for text in beside.groups())
+        assert 0 < low < difference < high
+    assert difference == pytest.approx(card.held_out.net_benefit, abs=1e-4)
     assert run("fit", table, *FIT, *options, "--quiet").count("AUROC") == 1
     assert re.search(r"AUROC +(0\.\d+)", run("fit", table, *FIT, *options))[1] == found[1]
 

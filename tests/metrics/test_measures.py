@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from netbenefit import Thresholds, TimeToEvent, aunbc
+from netbenefit import Thresholds, TimeToEvent, aunbc, weighted_net_benefit
+from netbenefit.metrics.bands import decision_summary
 from netbenefit.metrics.benefit import sums_by
 from netbenefit.metrics.measures import (
     chance_of,
@@ -15,6 +17,7 @@ from netbenefit.metrics.measures import (
     compare,
     count_effective_rows,
     inner_model,
+    mean_benefit_beside,
     measure,
     measures_of,
     name_at,
@@ -49,6 +52,39 @@ def test_treating_none_is_worth_nothing_at_any_threshold() -> None:
     all_row, none_row = compare(y, {}, Thresholds.of([0.0, 0.5]))
     assert all_row.aunbc == aunbc(y, everyone, Thresholds.of([0.0, 0.5])) == 0.25
     assert none_row.aunbc == 0.0
+
+
+def test_a_model_beside_treating_all_and_none() -> None:
+    rng = np.random.default_rng(0)
+    risk = rng.choice([0.05, 0.15, 0.3, 0.7], 400)
+    event = rng.random(400) < risk
+    grid = Thresholds.of([0.0, 0.1, 0.2, 0.5], [0.4, 0.3, 0.2, 0.1])
+    found = mean_benefit_beside(event, risk, grid)
+    summary = decision_summary(event, {"card": risk}, grid, reference="Treat All")
+    for one, other in zip(found, (np.ones(400), np.zeros(400)), strict=True):
+        value = weighted_net_benefit(event, risk, grid)
+        none = one.reference == "Treat None"
+        less = 0.0 if none else weighted_net_benefit(event, other, grid)
+        assert one.difference == pytest.approx(value - less, abs=1e-12)
+        assert one.low < one.difference < one.high
+        assert one.words == "better"
+    assert found[0].low == pytest.approx(summary["difference_lower"][0], abs=0.004)
+    assert found[0].high == pytest.approx(summary["difference_upper"][0], abs=0.004)
+    worse = mean_benefit_beside(~event, risk, Thresholds.of([0.5]))
+    assert [one.words for one in worse] == ["worse", "worse"]
+    everyone = mean_benefit_beside(event, np.ones(400), grid)[0]
+    assert (everyone.difference, everyone.low, everyone.words) == (0.0, 0.0, "no better")
+    one_row = mean_benefit_beside([1], [0.9], grid)[1]
+    assert (one_row.low, one_row.words) == (-np.inf, "no better")
+
+
+def test_groups_of_rows_beside_are_as_their_rows() -> None:
+    event = np.array([True, False, True, False])
+    risk, count = np.array([0.1, 0.1, 0.6, 0.6]), np.array([3, 17, 9, 5])
+    rows = mean_benefit_beside(event.repeat(count), risk.repeat(count), GRID)
+    groups = mean_benefit_beside(event, risk, GRID, sample_weight=count, effective_rows=34)
+    for one, other in zip(rows, groups, strict=True):
+        assert one[1:] == pytest.approx(other[1:])
 
 
 def test_sizes_of_models() -> None:

@@ -70,7 +70,7 @@ def evaluate(
         with given:
             found, text = _evaluate_open(scorecard, given, named, grid, reference, quiet)
     from netbenefit.report import curve_table, evaluation_json, measure_table
-    from netbenefit.updating import calibration_lines, level_lines
+    from netbenefit.updating import beside_lines, calibration_lines, level_lines
 
     drift = None if reference is None else found.drift
     if csv is not None:
@@ -87,6 +87,7 @@ def evaluate(
     console.print("\n".join(format_table(["", ""], calibration_lines(found.calibration))[1:]))
     console.print("\n" + "\n".join(level_lines(found.levels)))
     console.print(curve_table(found.curve))
+    console.print("\n".join(beside_lines(found.beside)))
     if drift is not None:
         console.print(str(drift))
     terminal.print_saved(csv)
@@ -179,6 +180,7 @@ def _extra(found: CardEvaluation, drift: Drift | None) -> dict[str, Any]:
     from netbenefit.report import records
 
     extra: dict[str, Any] = {
+        "beside": [one._asdict() for one in found.beside],
         "calibration": {**found.calibration._asdict(), "ratio": found.calibration.ratio},
         "levels": records(found.to_table()),
     }

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from netbenefit.cli.model import ColumnFlags
     from netbenefit.cli.rows import Rows
     from netbenefit.data import OpenTable
-    from netbenefit.metrics import Measures
+    from netbenefit.updating import CardEvaluation
 
-    #: Measures on rows that the card was not learnt from, and which rows these are.
-    HeldOut = tuple[Measures, str]
+    #: The card on rows that it was not learnt from, and which rows these are.
+    HeldOut = tuple[CardEvaluation, str]
 
 
 @terminal.report_user_errors
@@ -180,7 +180,7 @@ def _fit_file(
         found = evaluate_scores(card, score, event, weight, card.thresholds)
     model.scorecard_ = with_held_out(card, found.levels, found.measures.weighted_net_benefit)
     return model, (
-        found.measures,
+        found,
         f"On {test.outcome.event.size:,} rows of {rows.outcome.event.size:,} that were held out "
         f"(drawn with seed {seed}, each class alike; the card is learnt from the rest):",
     )
@@ -258,7 +258,7 @@ def _fit_table(
     with duckdb_errors(source):
         n_rows = test.count("*").fetchall()[0][0]
     return model, (
-        found.measures,
+        found,
         f"On {n_rows:,} rows of {table.n_rows:,} that were held out (each drawn by itself with "
         f"seed {seed}; the card is learnt from the rest):",
     )
@@ -281,9 +281,12 @@ def _show(model: CommandClassifier, held_out: HeldOut | None) -> None:
     )
     terminal.print_teacher(origin, result)
     if held_out is not None:
-        measures, rows = held_out
+        from netbenefit.updating import beside_lines
+
+        found, rows = held_out
         console.print(f"\n{rows}")
-        console.print(measure_table(measures))
+        console.print(measure_table(found.measures))
+        console.print("\n".join(beside_lines(found.beside)))
 
 
 def _show_choices(model: CommandClassifier, jobs: int) -> None:

@@ -28,6 +28,7 @@ from .curves import (
 )
 from .measures import (
     LOWER_IS_BETTER as LOWER_IS_BETTER,
+    Beside as Beside,
     Measures as Measures,
     ModelRow as ModelRow,
     Rules as Rules,
@@ -36,6 +37,7 @@ from .measures import (
     compare as compare,
     count_effective_rows as count_effective_rows,
     inner_model as inner_model,
+    mean_benefit_beside as mean_benefit_beside,
     measure as measure,
     measures_of as measures_of,
     name_at as name_at,

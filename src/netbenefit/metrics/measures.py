@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -253,6 +254,60 @@ def compare(
     everyone = measures_of(event, np.ones(event.size), weight, thresholds)
     # Not as risks of 0, which threshold 0 would call positive.
     return [*rows, ModelRow(TREAT_ALL, everyone["aunbc"]), ModelRow(TREAT_NONE, 0.0)]
+
+
+class Beside(NamedTuple):
+    """The mean net benefit of a model, less that of treating all or none, with its interval."""
+
+    reference: str
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """What the interval allows to say."""
+        if self.low > 0:
+            return "better"
+        return "worse" if self.high < 0 else "no better"
+
+
+def mean_benefit_beside(
+    y_true: ArrayLike,
+    risk: ArrayLike,
+    thresholds: Thresholds,
+    *,
+    sample_weight: ArrayLike | None = None,
+    effective_rows: float | None = None,
+    confidence: float = 0.95,
+) -> tuple[Beside, Beside]:
+    """Set the weighted net benefit of a model beside those of treating all and treating none.
+
+    The difference is a mean over rows, of what each of them adds; the interval is the usual one of
+    a mean, with (Σv)² / Σv² rows.  ``effective_rows`` says how many these are where an entry stands
+    for many rows.
+    """
+    event = check_binary(y_true)
+    risks = check_risks(risk, event.size)
+    weight = check_weights(sample_weight, event.size)
+    rows = count_effective_rows(weight) if effective_rows is None else effective_rows
+    found, alarm = (
+        np.cumsum(w) for w in (thresholds.weight_array, thresholds.weight_array * thresholds.odds)
+    )
+    level = thresholds.level_of(risks)
+    adds = np.where(event, found[level], -alarm[level])
+    everyone = np.where(event, found[-1], -alarm[-1])
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+
+    def beside(reference: str, other: FloatArray) -> Beside:
+        gain = adds - other
+        mean = float(np.average(gain, weights=weight))
+        if rows <= 1:  # one row has no spread
+            return Beside(reference, mean, -math.inf, math.inf)
+        half = z * math.sqrt(float(np.average((gain - mean) ** 2, weights=weight)) / (rows - 1))
+        return Beside(reference, mean, mean - half, mean + half)
+
+    return beside(TREAT_ALL, everyone), beside(TREAT_NONE, np.zeros(event.size))
 
 
 def _whole(total: float) -> int | float:

@@ -4,6 +4,7 @@ from .drift import (
 )
 from .evaluate import (
     CardEvaluation as CardEvaluation,
+    beside_lines as beside_lines,
     calibration_lines as calibration_lines,
     evaluate_card as evaluate_card,
     evaluate_scores as evaluate_scores,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -25,12 +26,15 @@ from netbenefit.common import (
 )
 from netbenefit.metrics import (
     TREAT_ALL,
+    TREAT_NONE,
+    Beside,
     Measures,
     Thresholds,
     ThresholdsLike,
     as_thresholds,
     count_effective_rows,
     decision_curve,
+    mean_benefit_beside,
     measure,
 )
 from netbenefit.updating.drift import Drift, card_drift, score_rows
@@ -170,6 +174,9 @@ class CardEvaluation:
         Decision curve, as :func:`netbenefit.decision_curve` makes it.
     drift : Drift or None
         How the rows differ from a reference; None for a card without rules.
+    beside : tuple of Beside
+        Mean net benefit, less that of treating all and of treating none, each with its 95%
+        interval.
     """
 
     measures: Measures
@@ -177,6 +184,7 @@ class CardEvaluation:
     levels: tuple[LevelRow, ...]
     curve: Table
     drift: Drift | None
+    beside: tuple[Beside, ...]
 
     def to_table(self) -> Table:
         """One row per level of the card: ``scores, risk, n, events, observed, low, high``."""
@@ -199,7 +207,7 @@ class CardEvaluation:
             *calibration_lines(self.calibration),
         ]
         parts = [head, "", *format_table(["", ""], rows)[1:], "", *level_lines(self.levels)]
-        parts += ["", *self._benefit_lines()]
+        parts += ["", *self._benefit_lines(), "", *beside_lines(self.beside)]
         if self.drift is not None:
             parts += ["", str(self.drift)]
         return "\n".join(parts)
@@ -230,6 +238,17 @@ def calibration_lines(found: Recalibration) -> list[list[str]]:
                 [name, f"{format_number(value, 3)} (standard error {format_number(error, 3)})"]
             )
     return rows
+
+
+def beside_lines(beside: Sequence[Beside]) -> list[str]:
+    """Say in words whether a card beats treating all, and treating none."""
+    names = {TREAT_ALL: "treating all", TREAT_NONE: "treating none"}
+    lines = [
+        f"  {one.words} than {names[one.reference]}: difference {format_number(one.difference)}, "
+        f"95% interval {format_number(one.low)} to {format_number(one.high)}"
+        for one in beside
+    ]
+    return ["In mean net benefit on these rows, the card is", *lines]
 
 
 def level_lines(levels: tuple[LevelRow, ...]) -> list[str]:
@@ -328,4 +347,7 @@ def evaluate_scores(
         ),
         curve=decision_curve(event, {"Card": risk}, thresholds, sample_weight=weight),
         drift=None,
+        beside=mean_benefit_beside(
+            event, risk, thresholds, sample_weight=weight, effective_rows=effective_rows
+        ),
     )
