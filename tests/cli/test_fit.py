@@ -366,6 +366,47 @@ def test_bad_settings(table: Path, tmp_path: Path, text: str, message: str) -> N
     assert message in error("fit", table, *FIT, "--binner", settings)
 
 
+# -- thresholds ------------------------------------------------------------------------------------
+
+
+def test_without_thresholds_the_grid_is_said(table: Path) -> None:
+    options = ["--target", "died", "--time-limit", 300]
+    share = 100 * patients()["died"].count("yes") / 600
+    printed = run("fit", table, *options, "--solver", "local")
+    said = f"thresholds: none given, so 0%, 10%, …, 90% are taken; {share:.3g}% of the rows have"
+    assert said in printed
+    assert "--thresholds 0.05:0.5:0.05 (from, to, step)" in printed
+    named = run("fit", table, *options, "--thresholds", "0.1,0.2", "--solver", "local")
+    assert "thresholds: none given" not in named
+
+
+def test_suggested_thresholds_are_said_and_used(table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "card.json"
+    options = [
+        "--target",
+        "died",
+        "--solver",
+        "local",
+        "--time-limit",
+        300,
+        "--holdout",
+        0.5,
+        "--out",
+        out,
+    ]
+    printed = run("fit", table, *options, "--thresholds", "suggest", "--weights", "length")
+    proposed = re.search(r"thresholds: (0\.01,\S+), where the risks of these rows lie", printed)[1]
+    card = Scorecard.load(out)
+    assert card.thresholds.given.tolist() == [float(p) for p in proposed.split(",")]
+    assert len(set(card.thresholds.weights[1:])) > 1
+    assert "keep those that matter" in printed
+    message = error("fit", table, *options, "--thresholds", "suggest", "--stream")
+    assert "needs all rows in memory" in message
+    for command in ("validate", "sizes", "compare"):
+        message = error(command, table, "--target", "died", "--thresholds", "suggest")
+        assert "cannot be judged on the same rows" in message
+
+
 # -- held-out rows ---------------------------------------------------------------------------------
 
 

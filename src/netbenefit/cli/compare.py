@@ -65,10 +65,14 @@ def compare(
     Reads raw tables, as `fit` does.  Everything is learnt anew in each fold, binning, teacher and
     search included; only a card that is named by its file is scored as it stands.
     """
-    from netbenefit.cli.model import check_teacher, read_teacher
+    from netbenefit.cli.model import (
+        check_teacher,
+        read_teacher,
+        read_thresholds,
+        tell_thresholds,
+    )
     from netbenefit.common import InputError
     from netbenefit.data import write_csv
-    from netbenefit.metrics import as_thresholds
     from netbenefit.plots import check_picture
 
     terminal.check_writable([data], plot, csv)
@@ -81,9 +85,9 @@ def compare(
             "--teacher and --prior-strength are about the model scorecard, which --models does not "
             "name. Add it, or leave them out."
         )
-    grid = None
-    if thresholds is not None or weights is not options.WeightNames.equal:
-        grid = as_thresholds(thresholds, weights.value)
+    asked = options.ThresholdOptions(thresholds, weights)
+    given = asked != options.ThresholdOptions()
+    grid = read_thresholds(asked) if given else None
     cards = {name: model for name, model in named.items() if not isinstance(model, str)}
     rows = _read(data, target, positive, sample_weight, drop or [], list(cards.values()))
     check_teacher(taught["teacher"], rows.names)
@@ -91,6 +95,8 @@ def compare(
 
     if not quiet:
         _tell_rows(data, rows, cards)
+        if not cards:
+            tell_thresholds(asked, rows.outcome.event.mean())
     found = run(
         named,
         rows.X(binned=True),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from netbenefit.cli.model import ColumnFlags
     from netbenefit.cli.rows import Rows
     from netbenefit.data import OpenTable
+    from netbenefit.metrics import Thresholds
     from netbenefit.updating import CardEvaluation
 
     #: The card on rows that it was not learnt from, and which rows these are.
@@ -86,16 +88,18 @@ def fit(
     column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
     and keeps the best card so far.
     """
-    from netbenefit.cli.model import ColumnFlags, read_card_flags
+    from netbenefit.cli.model import SUGGEST, ColumnFlags, read_card_flags
     from netbenefit.cli.rows import check_share, open_data, rows_of
+    from netbenefit.common import InputError
     from netbenefit.data import RawFile, find_source
 
     source = find_source(data)
     terminal.check_writable(source.files, out, certificate)
     check_share(holdout, certificate)
     flags = ColumnFlags.of(columns)
+    suggest = grid.thresholds == SUGGEST
     params = read_card_flags(
-        grid,
+        replace(grid, thresholds=None) if suggest else grid,
         teacher,
         limits,
         max_per_column,
@@ -114,15 +118,21 @@ def fit(
     )
     if isinstance(given, RawFile):
         rows = rows_of(given, source.shown, target, positive, sample_weight, flags)
-        model, held_out = _fit_file(rows, source.label, flags, params, holdout, quiet)
+        model, held_out = _fit_file(rows, source.label, flags, grid, params, holdout, quiet)
     else:
         with given:
+            if suggest:
+                raise InputError(
+                    "--thresholds suggest needs all rows in memory, but DuckDB streams them. Add "
+                    "--no-stream, or name thresholds."
+                )
             model, held_out = _fit_table(
                 given,
                 target,
                 positive,
                 sample_weight,
                 flags,
+                grid,
                 params,
                 holdout,
                 quiet,
@@ -148,12 +158,13 @@ def _fit_file(
     rows: Rows,
     label: str,
     flags: ColumnFlags,
+    grid: options.ThresholdOptions,
     params: dict[str, Any],
     holdout: float | None,
     quiet: bool,
 ) -> tuple[CommandClassifier, HeldOut | None]:
     """Learn from rows in memory, and measure the card on those held out."""
-    from netbenefit.cli.model import binner_of
+    from netbenefit.cli.model import SUGGEST, binner_of, tell_thresholds
     from netbenefit.cli.rows import split_rows
     from netbenefit.common import check_weights
 
@@ -161,8 +172,12 @@ def _fit_file(
     train, test = split_rows(rows, holdout, seed)
     if not quiet:
         terminal.print_note("bold", label, rows.counts(test))
+        tell_thresholds(grid, train.outcome.event.mean())
     binner = binner_of(flags, train.columns(), params)
     from netbenefit.cli.classifier import CommandClassifier  # late: it takes seconds
+
+    if grid.thresholds == SUGGEST:
+        params = {**params, "thresholds": _suggest(train, grid, seed, quiet)}
 
     model = CommandClassifier(binner=binner, **params)
     with terminal.warnings_as_notes(quiet), ExitStack() as reading:
@@ -186,12 +201,38 @@ def _fit_file(
     )
 
 
+def _suggest(rows: Rows, grid: options.ThresholdOptions, seed: int, quiet: bool) -> Thresholds:
+    """Propose thresholds for the rows to learn from, and say how to name them."""
+    from netbenefit.validation import suggest_thresholds
+
+    with terminal.status(quiet, "choosing thresholds"):
+        found = suggest_thresholds(
+            rows.columns(),
+            rows.outcome.event,
+            low=0.01,  # at a risk of 0 one acts on everyone, whatever the card says
+            weights=grid.weights.value,
+            sample_weight=rows.weight,
+            random_state=seed,
+        )
+    if not quiet:
+        text = ",".join(f"{p:g}" for p in found.given)
+        terminal.print_note(
+            "bold",
+            "thresholds",
+            f"{text}, where the risks of these rows lie, by a logistic regression. Where people "
+            "would act is for people to say: keep those that matter, and add "
+            f"--thresholds {text}",
+        )
+    return found
+
+
 def _fit_table(
     table: OpenTable,
     target: str,
     positive: str | None,
     weight: str | None,
     flags: ColumnFlags,
+    grid: options.ThresholdOptions,
     params: dict[str, Any],
     holdout: float | None,
     quiet: bool,
@@ -200,7 +241,7 @@ def _fit_table(
 ) -> tuple[CommandClassifier, HeldOut | None]:
     """Learn from rows that stay where they are, and measure the card on those held out."""
     from netbenefit.cli.evaluate import evaluate_relation
-    from netbenefit.cli.model import binner_of
+    from netbenefit.cli.model import binner_of, tell_thresholds
     from netbenefit.cli.rows import count_columns, features_of, outcome_of_table
     from netbenefit.common import InputError
     from netbenefit.data import QueryBar, duckdb_errors
@@ -221,6 +262,7 @@ def _fit_table(
     if not quiet:
         counts = f"{n_events:,} rows with {outcome.text}; {count_columns(names)} to learn from"
         terminal.print_note("bold", source.label, counts)
+        tell_thresholds(grid, n_events / table.n_rows)
     binner = binner_of(flags, sample, params)
     from netbenefit.cli.classifier import CommandClassifier  # late: it takes seconds
 

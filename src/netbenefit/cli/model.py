@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from netbenefit.binning import METHODS, POLICIES
 from netbenefit.cards import PerUnit, plain_number
 from netbenefit.cli.options import LimitOptions, ReadingOptions, TeacherOptions, ThresholdOptions
-from netbenefit.cli.terminal import check_column, read_setting
+from netbenefit.cli.terminal import check_column, print_note, read_setting
 from netbenefit.common import InputError, Value, check_threads, parse, shorten
 from netbenefit.data import RawColumn, storage_of
-from netbenefit.metrics import as_thresholds
+from netbenefit.metrics import Thresholds, as_thresholds
 from netbenefit.problem import Constraint, MaxPerColumn, from_json
 from netbenefit.solvers import check_time_limit
 from netbenefit.teachers import TEACHERS
@@ -157,6 +157,7 @@ def read_card_flags(
     **others: Any,
 ) -> dict[str, Any]:
     """Read the options about the card: parameters of the estimator, ``others`` as they are."""
+    thresholds = read_thresholds(grid)
     for name in ("max_points", "max_features", "max_questions"):
         value = others.get(name)
         if value is not None and value < 1:
@@ -170,13 +171,41 @@ def read_card_flags(
             raise InputError(f"column {name!r} cannot be both + and −. Choose one.")
     per_column = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
     return {
-        "thresholds": as_thresholds(grid.thresholds, grid.weights.value),
+        "thresholds": thresholds,
         **read_teacher(teacher),
         "sign": signs,
         "monotone": along,
         "constraints": [*read_constraints(limits.constraints), *per_column],
         **others,
     }
+
+
+#: Stands for thresholds that are chosen from the rows.
+SUGGEST = "suggest"
+
+
+def read_thresholds(grid: ThresholdOptions) -> Thresholds:
+    """Read the thresholds and their weights."""
+    if grid.thresholds == SUGGEST:
+        raise InputError(
+            "--thresholds suggest is for `fit`: thresholds that rows have chosen cannot be judged "
+            "on the same rows. Run `fit --thresholds suggest`, look at what it proposes, and name "
+            "that here."
+        )
+    return as_thresholds(grid.thresholds, grid.weights.value)
+
+
+def tell_thresholds(grid: ThresholdOptions, share: float) -> None:
+    """Say which thresholds are taken where none were named, and how to name some."""
+    if grid.thresholds is not None:
+        return
+    print_note(
+        "bold",
+        "thresholds",
+        f"none given, so 0%, 10%, …, 90% are taken; {100 * share:.3g}% of the rows have the "
+        "event. Name the risks from which you would act, such as --thresholds 0.05:0.5:0.05 "
+        "(from, to, step) or 0.1,0.2; `fit --thresholds suggest` proposes some.",
+    )
 
 
 def read_signs(texts: Sequence[str]) -> dict[str, str]:

@@ -86,7 +86,10 @@ class OutcomeOptions:
 class ThresholdOptions:
     """Risks from which one might act."""
 
-    thresholds: Annotated[str | None, option("GRID", GRID, "0,0.1,…,0.9")] = None
+    thresholds: Annotated[
+        str | None,
+        option("GRID", GRID + " `fit` also takes suggest: where the risks lie.", "0,0.1,…,0.9"),
+    ] = None
     weights: Weights = WeightNames.equal
 
 

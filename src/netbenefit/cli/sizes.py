@@ -52,7 +52,7 @@ def sizes(
     the cards without a fold on that fold.  Cut points and the teacher's risks are found anew in
     every fold.  Options about columns and cards mean what they mean for `fit`.
     """
-    from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags
+    from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags, tell_thresholds
     from netbenefit.cli.rows import read_rows
     from netbenefit.data import write_csv
     from netbenefit.plots import check_picture, save_picture
@@ -82,6 +82,7 @@ def sizes(
     if not quiet:
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
         terminal.print_note("bold", data.name, f"{rows.counts()}; {work}")
+        tell_thresholds(grid, rows.outcome.event.mean())
     with terminal.warnings_as_notes(quiet), terminal.progress(quiet) as callback:
         path = size_path(
             model.set_params(callback=callback),

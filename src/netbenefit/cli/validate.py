@@ -81,7 +81,7 @@ def validate(
     Cut points, choice of rules and search are done again for every fold (or bootstrap sample), on
     its own rows.  Options about columns and cards mean what they mean for `fit`.
     """
-    from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags
+    from netbenefit.cli.model import ColumnFlags, binner_of, read_card_flags, tell_thresholds
     from netbenefit.cli.rows import read_rows
     from netbenefit.common import InputError, check_threads
     from netbenefit.data import write_csv
@@ -130,6 +130,7 @@ def validate(
         cards = folds * repeats * (1 + inner) if bootstrap is None else bootstrap + 1
         work = f"{cards:,} cards of up to {time_limit:g} s each"
         terminal.print_note("bold", data.name, f"{rows.counts()}; {work}")
+        tell_thresholds(grid, event.mean())
     with terminal.warnings_as_notes(quiet), _stoppable(journal):
         found: CrossValidation | BootstrapValidation
         if bootstrap is not None:

@@ -35,6 +35,7 @@ from netbenefit.validation.errors import (
     with_error,
 )
 from netbenefit.validation.folds import Fold, Sample, copy_with, make_folds, take_rows
+from netbenefit.validation.prepare import PreparedClassifier, read_plain
 from netbenefit.validation.runner import Runner, Task, make_work
 
 
@@ -64,7 +65,8 @@ def suggest_thresholds(
 
     Parameters
     ----------
-    X : array, data frame or mapping of numeric columns
+    X : data frame, mapping of columns, or array
+        Raw rows: numbers, text, missing values; numbers alone for a ``model`` of your own.
     y : (n_rows,) array
         Two labels; the one that sorts last is the event.
     low, high : float, default=0.0 and 1.0
@@ -75,7 +77,7 @@ def suggest_thresholds(
         As in :meth:`Thresholds.of`.
     model : classifier, optional
         Preliminary model with ``fit(X, y, sample_weight)`` and ``predict_proba``; by default
-        logistic regression of standardised columns.
+        logistic regression of standardised columns, as in :func:`compare`.
     folds : int, splitter or iterable, default=5
         Folds of the preliminary risks.
     sample_weight : (n_rows,) array, optional
@@ -137,22 +139,19 @@ def _cross_fitted(
     """Risk of each row by a model that has not seen it; the mean where it was held out twice."""
     from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
-    from sklearn.preprocessing import StandardScaler
 
-    event, table = sample.event, RawTable(sample.X)
-    numbers = [numeric_column(name, table.column(name).values) for name in table.names]
-    matrix = np.column_stack(numbers).astype(np.float64)
+    event, rows = sample.event, sample.X
+    if model is None:
+        rows = read_plain(rows)
+        model = PreparedClassifier(LogisticRegression(max_iter=1000))
+    else:
+        table = RawTable(rows)
+        numbers = [numeric_column(name, table.column(name).values) for name in table.names]
+        rows = np.column_stack(numbers).astype(np.float64)
     total, times = np.zeros(event.size), np.zeros(event.size)
     for train, test in folds:
-        x, held = matrix[train], matrix[test]
-        if model is None:
-            scaler = StandardScaler().fit(x, sample_weight=weight[train])
-            x, held = scaler.transform(x), scaler.transform(held)
-            fitted = LogisticRegression(max_iter=1000)
-        else:
-            fitted = clone(model)
-        fitted.fit(x, event[train], sample_weight=weight[train])
-        total[test] += fitted.predict_proba(held)[:, 1]
+        fitted = clone(model).fit(take_rows(rows, train), event[train], sample_weight=weight[train])
+        total[test] += fitted.predict_proba(take_rows(rows, test))[:, 1]
         times[test] += 1
     with np.errstate(invalid="ignore"):
         return np.where(times > 0, total / np.where(times > 0, times, 1), math.nan)
