@@ -85,29 +85,23 @@ def test_a_query_of_a_table(card: Path) -> None:
     assert "AS `card_risk`" in query
 
 
-def test_what_a_calculator_calls_things(card: Path) -> None:
-    options = [
-        "--label",
-        "age=Age (>=18) of the patient",
-        "--unit",
-        "age=years",
-        "--usual",
-        "age=18:100",
-    ]
-    page = run("export", card, "--to", "html", *options)
-    for words in ("Age (&gt;=18) of the patient", "years", "usually 18 to 100"):
+def test_labels_reach_every_format(card: Path, tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text("column,label,unit,low,high\nage,Age (>=18),years,18,100\n")
+    page = run("export", card, "--to", "html", "--labels", file)
+    for words in ("Age (&gt;=18)", "in years", "18 to 100"):
         assert words in page
+    assert '"label": "Age (>=18)"' in run("export", card, "--to", "json", "--labels", file)
+    assert "(years)" in run("export", card, "--to", "md", "--labels", file)
+    file.write_text("column,low\nage,old\n")
+    printed = run("export", card, "--to", "html", "--labels", file, code=2)
+    assert "line 2, low: 'old' is not a number" in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--to", "html", "--unit", "age"], "write NAME=TEXT"),
-        (["--to", "html", "--unit", "wage=years"], "the card has no column 'wage'"),
         (["--to", "md", "--lower-is-better"], "give --scale, too"),
-        (["--to", "html", "--usual", "age=18"], "write two numbers"),
-        (["--to", "html", "--usual", "age=18:2"], "the lower first"),
-        (["--to", "sql", "--unit", "age=years"], "--unit is for --to html"),
         (["--to", "md", "--scale", "20"], "three numbers"),
         (["--to", "json", "--scale", "20,600,50"], "leave --scale out"),
         (["--to", "js", "--table", "t"], "--table is for --to sql"),

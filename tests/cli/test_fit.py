@@ -407,6 +407,26 @@ def test_suggested_thresholds_are_said_and_used(table: Path, tmp_path: Path) -> 
         assert "cannot be judged on the same rows" in message
 
 
+# -- labels ----------------------------------------------------------------------------------------
+
+
+def test_labels_are_kept_in_the_card(table: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "labels.csv", tmp_path / "card.json"
+    names = [name for name in patients() if name != "died"]
+    lines = [f'"{name}",Column {k},units' for k, name in enumerate(names)]
+    title = "*title,Who dies"
+    file.write_text("\n".join(["column,label,unit", title, *lines]), encoding="utf-8")
+    printed = run("fit", table, *FIT, *OPTIONS, "--labels", file, "--out", out)
+    card = Scorecard.load(out)
+    assert card.labels.title == "Who dies"
+    assert "│ Who dies " in printed
+    for question in card.questions:
+        assert card.labels.of(question.feature).name in printed
+    file.write_text("column,label\naage,Age\n", encoding="utf-8")
+    message = error("fit", table, *FIT, "--labels", file)
+    assert "the table has no column 'aage'. Did you mean 'age'?" in message
+
+
 # -- held-out rows ---------------------------------------------------------------------------------
 
 

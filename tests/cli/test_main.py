@@ -525,7 +525,7 @@ report {card} {absent}
 report {card} {table} --target sick
 export {absent} --to sql
 export {card} --to sql --scale 3
-export {card} --to html --label nope=Nope
+export {card} --to html --labels {absent}
 show {absent}
 verify {absent} {absent} {table}
 verify {card} {absent} {table}

@@ -135,14 +135,15 @@ def test_nothing_is_shown_before_all_is_known(show: Callable[..., Watched]) -> N
 
 @needs_browser
 def test_fields_fit_their_columns(show: Callable[..., Watched]) -> None:
-    page = show(to_calculator(small_card(), units={"age": "years"}, labels={"stage": "FIGO"})).page
+    labels = {"columns": {"age": {"unit": "years"}, "stage": {"label": "FIGO"}}}
+    page = show(to_calculator(small_card().with_labels(labels))).page
     assert page.get_by_role("checkbox", name="smoker").count() == 1
     diabetes = page.get_by_role("group", name="diabetes").get_by_role("radio")
     assert diabetes.count() == 3
     assert page.get_by_role("group", name="note").get_by_role("radio").count() == 2
     age = page.get_by_role("spinbutton", name="age in years")
     assert age.get_attribute("step") == "1"
-    options = page.get_by_label("FIGO (stage on the card)").locator("option").all_inner_texts()
+    options = page.get_by_label("FIGO").locator("option").all_inner_texts()
     assert options == [
         "choose …",
         "I (0 points)",
@@ -156,15 +157,48 @@ def test_fields_fit_their_columns(show: Callable[..., Watched]) -> None:
 
 
 @needs_browser
-def test_a_number_outside_of_its_range_is_asked_about(show: Callable[..., Watched]) -> None:
-    page = show(to_calculator(small_card(), ranges={"age": (18, 100.5)})).page
-    age, caution = page.get_by_role("spinbutton", name="age"), page.locator("#f1c")
-    assert "usually 18 to 100.5" in page.locator("#f1h").inner_text()
-    for typed, warned in [("18", False), ("17", True), ("101", True), ("100", False), ("", False)]:
+def test_a_number_that_is_not_plausible_is_refused(show: Callable[..., Watched]) -> None:
+    card = small_card().with_labels({"columns": {"age": {"label": "Age", "low": 18, "high": 110}}})
+    page = show(to_calculator(card)).page
+    age, caution = page.get_by_role("spinbutton", name="Age"), page.locator("#f1c")
+    assert "18 to 110" in page.locator("#f1h").inner_text()
+    page.get_by_label("stage").select_option("I (0 points)")
+    page.get_by_role("button", name="Set the rest").click()
+    page.get_by_label("not known (counts as 50)").uncheck()
+    for typed, refused in [("18", False), ("17", True), ("300", True), ("110", False)]:
         age.fill(typed)
-        assert ("Outside of 18 to 100.5" in caution.inner_text()) is warned, typed
+        assert ("Not plausible: 18 to 110 is expected." in caution.inner_text()) is refused, typed
+        assert (shown_result(page) is None) is refused
+        assert (age.get_attribute("aria-invalid") == "true") is refused
+        assert ("Not plausible: Age" in page.locator("#needs").inner_text()) is refused
     page.get_by_label("not known (counts as 50)").check()
-    assert "Outside" not in caution.inner_text()
+    assert shown_result(page) is not None
+
+
+@needs_browser
+def test_a_code_for_missing_is_plausible(show: Callable[..., Watched]) -> None:
+    reading = Reading(feature="visits", special=(96,), fill=1)
+    card = Scorecard(
+        [Rule(Condition("visits", ">=", 3), 1)],
+        [(0, 0.1), (1, 0.6)],
+        Thresholds.of([0.5]),
+        readings=[reading],
+    )
+    low_and_high = {"columns": {"visits": {"low": 0, "high": 50}}}
+    page = show(to_calculator(card.with_labels(low_and_high))).page
+    page.locator("#f0").fill("96")
+    assert shown_result(page) == ("0", "10.0%")
+    page.locator("#f0").fill("95")
+    assert shown_result(page) is None
+
+
+@needs_browser
+def test_levels_stand_in_the_order_of_the_dictionary(show: Callable[..., Watched]) -> None:
+    card = small_card().with_labels({"columns": {"stage": {"levels": ["II", "I"]}}})
+    assert card.score({"age": 60, "smoker": 1, "diabetes": 0, "stage": "II", "note": "x"}) == 6
+    page = show(to_calculator(card)).page
+    options = page.get_by_label("stage").locator("option").all_inner_texts()
+    assert options == ["choose …", "II (3 points)", "I (0 points)"]
 
 
 @needs_browser
@@ -258,22 +292,3 @@ def test_a_risk_is_never_shown_on_the_wrong_side(show: Callable[..., Watched]) -
 def test_bad_thresholds_are_refused(threshold: Any) -> None:
     with pytest.raises(InputError, match=r"threshold=.* between 0 and 1"):
         to_calculator(small_card(), threshold=threshold)
-
-
-def test_bad_labels_and_units_are_refused() -> None:
-    with pytest.raises(
-        InputError, match="labels names 'bmi', but the card's raw columns are 'age'"
-    ):
-        to_calculator(small_card(), labels={"bmi": "BMI"})
-    with pytest.raises(InputError, match="units of 'age' must be text"):
-        to_calculator(small_card(), units={"age": " "})
-    for range_, message in (
-        ({"age": (5, 5)}, "the lower first"),
-        ({"age": "18"}, "must be two numbers"),
-        ({"smoker": (0, 1)}, "its field takes no number"),
-        ({"bmi": (0, 1)}, "the card's raw columns are"),
-    ):
-        with pytest.raises(InputError, match=message):
-            to_calculator(small_card(), ranges=range_)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"labels=.* must be a mapping"):
-        to_calculator(small_card(), labels=["age"])  # type: ignore[arg-type]

@@ -281,7 +281,9 @@ def evil_card() -> Scorecard:
 def test_no_name_runs_or_becomes_markup(show: Callable[..., Watched]) -> None:
     card = evil_card()
     same = {name: name for name in card.features}
-    page = show(to_calculator(card, threshold=0.2, units=same, labels={EVIL[0]: EVIL[1]})).page
+    labels = {name: {"label": f"{name} 3", "unit": name} for name in same}
+    named = card.with_labels({"title": EVIL[0], "outcome": EVIL[1], "columns": labels})
+    page = show(to_calculator(named, threshold=0.2)).page
     for k in range(len(fields_of(card))):
         field = page.locator(f"#f{k}")
         if field.evaluate("(e) => e.tagName") == "SELECT":

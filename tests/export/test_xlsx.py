@@ -341,6 +341,35 @@ def test_the_calculator_describes_its_inputs(tmp_path: Path) -> None:
     assert re.fullmatch(r"Values!\$A\$\d+:\$A\$\d+", source)
 
 
+def test_the_calculator_refuses_what_is_not_plausible(tmp_path: Path) -> None:
+    rules = [Rule(Condition(name, ">=", 3), 1) for name in ("age", "visits")]
+    readings = [
+        Reading(feature="age", fill=50, whole=True),
+        Reading(feature="visits", special=(-9,), fill=1),
+    ]
+    card = Scorecard(rules, [(0, 0.1), (1, 0.6)], HALF, readings=readings).with_labels(
+        {
+            "title": "=1+1",
+            "columns": {
+                "age": {"label": "Age", "unit": "years", "low": 18, "high": 110},
+                "visits": {"low": 0},
+            },
+        }
+    )
+    parts = parts_of(xlsx.workbook_bytes(card, 1), tmp_path)
+    root = ElementTree.fromstring(parts["xl/worksheets/sheet2.xml"])
+    rules_of = {one.get("sqref"): one for one in root.iter(f"{MAIN}dataValidation")}
+    assert all(rule.get("errorStyle") is None for rule in rules_of.values())  # not a mere warning
+    ends = {
+        cell: [float(rule.findtext(f"{MAIN}formula{k}") or "nan") for k in (1, 2)]
+        for cell, rule in rules_of.items()
+    }
+    assert ends["B4"] == [18, 110]
+    assert ends["B5"] == [-9, 1e300]  # a code for missing is plausible
+    for words in ("Age (years)", "18 to 110", "0 or more", "=1+1"):
+        assert words in parts["xl/sharedStrings.xml"]
+
+
 def test_a_large_card_stays_within_the_limits(tmp_path: Path) -> None:
     path = tmp_path / "card.xlsx"
     xlsx.to_xlsx(truths()["200 rules"].card, path)

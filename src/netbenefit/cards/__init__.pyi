@@ -4,6 +4,10 @@ from .json import (
     reading_data as reading_data,
     term_data as term_data,
 )
+from .labels import (
+    ColumnLabel as ColumnLabel,
+    Labels as Labels,
+)
 from .questions import (
     ANY_OTHER as ANY_OTHER,
     NOT_KNOWN as NOT_KNOWN,

@@ -13,6 +13,7 @@ from dataclasses import asdict, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from netbenefit.cards.labels import NO_LABELS, ColumnLabel, Labels
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import (
     TEXTS,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 SCHEMA = "netbenefit.scorecard"
 #: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
 #: those before have cut-offs and one risk per level; the fourth has points that columns start from;
-#: the fifth what held-out rows say.
+#: the fifth what held-out rows say, and labels.
 VERSIONS = (1, 2, 3, 4, 5)
 
 _Reader = Callable[[Any, str], Any]
@@ -74,7 +75,7 @@ def dumps(card: Scorecard) -> str:
     data: dict[str, Any] = {
         "schema": SCHEMA,
         # What an older package can read, it may.
-        "version": 5 if card.held_out else 4 if card.base else 3,
+        "version": 5 if card.held_out or card.labels != NO_LABELS else 4 if card.base else 3,
         "rules": [{**term_data(rule.term), "points": rule.points} for rule in card.rules],
         "risks": card.risks,
         "thresholds": {key: getattr(card.thresholds, key) for key in _THRESHOLD_KEYS},
@@ -85,10 +86,16 @@ def dumps(card: Scorecard) -> str:
     }
     if data["version"] > 3:
         data["base"] = [{"feature": name, "points": points} for name, points in card.base]
-    if card.held_out:
-        levels = [level._asdict() for level in card.held_out.levels]
-        data["held_out"] = {"net_benefit": card.held_out.net_benefit, "levels": levels}
+    if data["version"] > 4:
+        found = card.held_out
+        data["held_out"] = None if found is None else _held_out_data(found)
+        data["labels"] = asdict(card.labels)
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _held_out_data(found: HeldOut) -> dict[str, Any]:
+    levels = [level._asdict() for level in found.levels]
+    return {"net_benefit": found.net_benefit, "levels": levels}
 
 
 def _provenance_data(origin: Provenance) -> dict[str, Any]:
@@ -141,6 +148,7 @@ def loads(text: str) -> dict[str, Any]:
         readers["base"] = partial(read_list, read=_start)
     if data["version"] > 4:
         readers["held_out"] = or_null(_held_out)
+        readers["labels"] = _labels
     if levels:
         readers["cutoffs"] = partial(read_list, read=read_integer)
     card = read_object(data, "", readers)
@@ -191,6 +199,28 @@ def _held_out(data: Any, path: str) -> HeldOut:
     parts = read_object(data, path, readers)
     with at(path):
         return HeldOut(parts["net_benefit"], tuple(parts["levels"]))
+
+
+def _labels(data: Any, path: str) -> Labels:
+    column: dict[str, _Reader] = {
+        "feature": read_text,
+        **dict.fromkeys(("label", "unit"), or_null(read_text)),
+        **dict.fromkeys(("low", "high"), or_null(read_number)),
+        "levels": partial(read_list, read=read_value),
+    }
+
+    def read_column(data: Any, path: str) -> ColumnLabel:
+        parts = read_object(data, path, column)
+        with at(path):
+            return ColumnLabel(**parts)
+
+    readers: dict[str, _Reader] = {
+        **dict.fromkeys(("title", "outcome"), or_null(read_text)),
+        "columns": partial(read_list, read=read_column),
+    }
+    parts = read_object(data, path, readers)
+    with at(path):
+        return Labels(**parts)
 
 
 def _rule(data: Any, path: str) -> Rule:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from netbenefit.cards import json as _card_json, text as _card_text
+from netbenefit.cards.labels import NO_LABELS, Labels
 from netbenefit.cards.questions import Question, questions_of
 from netbenefit.cards.readings import Reading, is_one_row, read_columns
 from netbenefit.cards.rules import (
@@ -88,6 +89,8 @@ class Scorecard:
         from, so that its least answer is worth 0 (see :meth:`start_at_zero`).
     held_out : HeldOut, optional
         What the card did on rows that were held out when it was learnt.
+    labels : Labels, optional
+        What the card and its columns are called (see :meth:`with_labels`).
 
     Examples
     --------
@@ -114,6 +117,7 @@ class Scorecard:
     readings: tuple[Reading, ...] = ()
     base: tuple[tuple[str, int], ...] = ()
     held_out: HeldOut | None = None
+    labels: Labels = NO_LABELS
 
     def __post_init__(self) -> None:
         if not isinstance(self.thresholds, Thresholds):
@@ -122,6 +126,8 @@ class Scorecard:
             raise InputError(f"provenance must be a Provenance, not {self.provenance!r}.")
         if self.held_out is not None and not isinstance(self.held_out, HeldOut):
             raise InputError(f"held_out must be a HeldOut, not {self.held_out!r}.")
+        if not isinstance(self.labels, Labels):
+            raise InputError(f"labels={self.labels!r}: use card.with_labels(…), which reads them.")
         put = object.__setattr__
         put(self, "rules", check_rules(self.rules))
         put(self, "readings", check_readings(self.readings, self.rules))
@@ -208,6 +214,37 @@ class Scorecard:
             held_out=None if self.held_out is None else self.held_out.moved(by),
         )
 
+    def with_labels(self, labels: Labels | str | os.PathLike[str] | Mapping[str, Any]) -> Scorecard:
+        """Return the same card with a data dictionary, which says what its columns are called.
+
+        Scores and risks stay as they are.  The printed card, the calculator, the report and the
+        workbook then show labels and units, list levels in their order, and refuse numbers outside
+        of their plausible range where they are entered by hand.
+
+        Parameters
+        ----------
+        labels : Labels, path of a CSV or JSON file, or mapping
+            As :meth:`Labels.read` takes them.  Columns that the card does not use are left out.
+
+        Examples
+        --------
+        >>> from netbenefit.cards.terms import Condition
+        >>> card = Scorecard([Rule(Condition("lac", ">=", 2), 2)], [(0, 0.1), (1, 0.6)],
+        ...     Thresholds.of([0.5]))
+        >>> names = {"title": "Sepsis", "columns": {"lac": {"label": "Lactate", "unit": "mmol/l"}}}
+        >>> card.with_labels(names).labels.of("lac").name
+        'Lactate (mmol/l)'
+        """
+        known, all_labels = self.named_columns, Labels.read(labels)
+        kept = all_labels.only(known)
+        if all_labels.columns and not kept.columns:
+            raise InputError(
+                f"labels are about {shorten([one.feature for one in all_labels.columns])}, but the "
+                f"card's columns are {shorten(known, 10) or 'none'}. Use these names."
+            )
+        readings = tuple(kept.order(reading) for reading in self.readings)
+        return replace(self, labels=kept, readings=readings)
+
     @property
     def shift(self) -> int:
         """Points that every row gets: the sum of :attr:`base`."""
@@ -219,6 +256,12 @@ class Scorecard:
     def features(self) -> tuple[str, ...]:
         """Raw columns that the rules use, in order of appearance."""
         return self._logic.features
+
+    @property
+    def named_columns(self) -> tuple[str, ...]:
+        """Raw columns, and those that are made of several."""
+        asked = [question.feature for question in self.questions]
+        return tuple(dict.fromkeys([*self.features, *asked]))
 
     @property
     def text_features(self) -> tuple[str, ...]:

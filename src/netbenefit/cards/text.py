@@ -30,6 +30,7 @@ def card_notes(card: Scorecard) -> list[str]:
     training come last, in one sentence.
     """
     readings = {reading.feature: reading for reading in card.readings}
+    called = card.labels.called
     listed = {question.feature for question in card.questions if question.filled}
     names: dict[str, None] = {}
     for question in card.questions:
@@ -46,9 +47,18 @@ def card_notes(card: Scorecard) -> list[str]:
     unseen = [
         r for r in used if r.fill is not None and not (r.saw_missing or r.special or r.sources)
     ]
-    notes = [note for reading in used if reading not in unseen for note in reading.notes()]
+    notes = [
+        note
+        for reading in used
+        if reading not in unseen
+        for note in replace(
+            reading,
+            feature=called(reading.feature),
+            sources=tuple(map(called, reading.sources)),
+        ).notes()
+    ]
     if unseen:
-        fills = [f"{reading.feature} {value_text(cast(Value, reading.fill))}" for reading in unseen]
+        fills = [f"{called(one.feature)} {value_text(cast(Value, one.fill))}" for one in unseen]
         notes.append(f"if not known, count as: {', '.join(fills)} (none was missing in training)")
     return notes
 
@@ -84,18 +94,20 @@ class Contents(NamedTuple):
 
 def contents(card: Scorecard) -> Contents:
     """Put a card into words."""
-    outcome = strip_control(card.provenance.outcome or "") if card.provenance else ""
+    labels = card.labels
+    outcome = labels.outcome or (card.provenance.outcome if card.provenance else None)
+    title = labels.title or (f"Risk of {outcome}" if outcome else "Risk score")
     rounded = any(
         unit.term is not None and unit.term.decimals
         for question in card.questions
         for unit in question.units
     )
     return Contents(
-        title=f"Risk of {outcome}" if outcome else "Risk score",
+        title=strip_control(title),
         asked=count_text(len(card.questions)),
         questions=[
             Asked(
-                strip_control(question.feature),
+                strip_control(labels.of(question.feature).name),
                 [(strip_control(a.text), points_text(a)) for a in question.listed()],
             )
             for question in card.questions

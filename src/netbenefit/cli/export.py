@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netbenefit.cli import options, terminal
-from netbenefit.cli.options import Names, option
+from netbenefit.cli.options import option
 
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
@@ -49,15 +49,7 @@ def export(
         str | None,
         option("NAME", "Of sql: write a query of this table (schema.table), not two expressions."),
     ] = None,
-    label: Annotated[
-        Names, option("NAME=TEXT", "Of html: what to call a column. Repeat it.")
-    ] = None,
-    unit: Annotated[
-        Names, option("NAME=TEXT", "Of html: what a column is measured in. Repeat it.")
-    ] = None,
-    usual: Annotated[
-        Names, option("NAME=LOW:HIGH", "Of html: where a column's numbers usually lie. Repeat it.")
-    ] = None,
+    labels: options.Labels = None,
     debug: options.Debug = False,
 ) -> None:
     """Write a card as a calculator page, SQL, Python, JavaScript, Excel, PMML, Markdown or LaTeX.
@@ -69,6 +61,8 @@ def export(
 
     terminal.check_writable([card], out)
     scorecard = terminal.load_card(card)
+    if labels is not None:
+        scorecard = scorecard.with_labels(labels)
     scaling = None if scale is None else _scaling(scorecard, scale, lower_is_better)
     if scaling is not None:
         if to is Format.json:
@@ -80,9 +74,6 @@ def export(
         ("threshold", threshold is not None, Format.html),
         ("dialect", dialect is not Dialect.ansi, Format.sql),
         ("table", table is not None, Format.sql),
-        ("label", bool(label), Format.html),
-        ("unit", bool(unit), Format.html),
-        ("usual", bool(usual), Format.html),
     ):
         if given and to is not of:
             raise InputError(f"--{name} is for --to {of.value}: leave it out.")
@@ -101,9 +92,6 @@ def export(
         text = formats.to_calculator(
             scorecard,
             threshold=threshold,
-            labels=_pairs(label, "--label", "age=Age", scorecard.features),
-            units=_pairs(unit, "--unit", "age=years", scorecard.features),
-            ranges=_ranges(usual, scorecard.features),
             scaling=scaling,
         )
     else:
@@ -120,41 +108,6 @@ def export(
         return
     write_text(out, text)
     terminal.print_saved(out)
-
-
-def _pairs(texts: list[str] | None, name: str, like: str, columns: Sequence[str]) -> dict[str, str]:
-    """Split NAME=TEXT after one of the card's columns; both sides may hold equals signs."""
-    from netbenefit.common import InputError, shorten
-
-    found = {}
-    for text in texts or ():
-        known = [column for column in columns if text.startswith(f"{column}=")]
-        column = max(known, key=len, default=text.partition("=")[0])
-        words = text[len(column) + 1 :]
-        if not column or not words.strip():
-            raise InputError(f"{name} {text!r}: write NAME=TEXT, as in {name} {like}")
-        if not known:
-            raise InputError(
-                f"{name} {text!r}: the card has no column {column!r}. Its columns are "
-                f"{shorten(columns, 10) or 'none'}."
-            )
-        found[column] = words
-    return found
-
-
-def _ranges(texts: list[str] | None, columns: Sequence[str]) -> dict[str, tuple[float, float]]:
-    from netbenefit.common import InputError
-
-    found = {}
-    for name, ends in _pairs(texts, "--usual", "age=18:100", columns).items():
-        try:
-            low, high = (float(end) for end in ends.split(":"))
-        except ValueError:
-            raise InputError(
-                f"--usual {name}={ends}: write two numbers, as in --usual age=18:100"
-            ) from None
-        found[name] = (low, high)
-    return found
 
 
 def _scaling(card: Scorecard, text: str, lower_is_better: bool) -> Scaling:

@@ -35,6 +35,7 @@ def fit(
         float | None,
         option("SHARE", "Learn without this share of the rows, and measure the card on them."),
     ] = None,
+    labels: options.Labels = None,
     *,
     columns: options.ReadingOptions,
     max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
@@ -88,11 +89,13 @@ def fit(
     column was taken for is printed, with the options that change it.  Ctrl-C ends search and proof
     and keeps the best card so far.
     """
+    from netbenefit.cards import Labels
     from netbenefit.cli.model import SUGGEST, ColumnFlags, read_card_flags
     from netbenefit.cli.rows import check_share, open_data, rows_of
     from netbenefit.common import InputError
     from netbenefit.data import RawFile, find_source
 
+    dictionary = None if labels is None else Labels.read(labels)
     source = find_source(data)
     terminal.check_writable(source.files, out, certificate)
     check_share(holdout, certificate)
@@ -116,6 +119,9 @@ def fit(
     given = open_data(
         source, stream=stream, as_text=flags.levels, drop=flags.drop, jobs=jobs, quiet=quiet
     )
+    if dictionary is not None:
+        combined = (flags.params or {}).get("combine") or ()
+        dictionary.require_columns([*given.columns, *flags.drop, *combined])
     if isinstance(given, RawFile):
         rows = rows_of(given, source.shown, target, positive, sample_weight, flags)
         model, held_out = _fit_file(rows, source.label, flags, grid, params, holdout, quiet)
@@ -138,6 +144,9 @@ def fit(
                 quiet,
                 proof=certificate is not None,
             )
+    if dictionary is not None:
+        card = model.scorecard_
+        model.scorecard_ = card.with_labels(dictionary.only(card.named_columns))
     if out is not None:
         model.scorecard_.save(out)
     if certificate is not None:

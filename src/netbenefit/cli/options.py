@@ -63,6 +63,14 @@ MaxPoints = Annotated[int, option("N", "Largest points of an answer to a questio
 MaxPerColumn = Annotated[
     int | None, option("K", "Largest number of rules on one column.", **LIMITS)
 ]
+Labels = Annotated[
+    Path | None,
+    option(
+        "FILE",
+        "Names, units, plausible ranges and levels of columns: .csv or .json "
+        "(docs/command_line.md).",
+    ),
+]
 Seconds = Annotated[float, option("SECONDS", "Time to search and prove.")]
 Jobs = Annotated[int, option("N", "Threads; −1 for all cores.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.")]

@@ -14,7 +14,7 @@ from decimal import Decimal
 from hashlib import sha256
 from html import escape
 from itertools import count
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from netbenefit._version import __version__
 from netbenefit.cards import (
@@ -27,6 +27,7 @@ from netbenefit.cards import (
     Condition,
     HeldOut,
     InputColumn,
+    Labels,
     PerUnit,
     Question,
     Scorecard,
@@ -45,7 +46,7 @@ from netbenefit.cards import (
     strip_control,
     value_text,
 )
-from netbenefit.common import InputError, Value, asset, shorten
+from netbenefit.common import InputError, Value, asset
 from netbenefit.export.javascript import card_script, literal, term_data
 from netbenefit.export.scaling import Scaling
 
@@ -69,6 +70,7 @@ class Field:
     unseen: bool = False  #: whether training had no missing value
     whole: bool = False  #: whether training had whole numbers only
     hint: str = ""
+    codes: tuple[float, ...] = ()  #: numbers that mean "not known", wherever they lie
 
 
 @dataclass(frozen=True)
@@ -80,31 +82,16 @@ class Group:
     fields: tuple[Field, ...]
 
 
-class FieldLabels(NamedTuple):
-    """What the author of a page calls raw columns, and what they are measured in."""
-
-    labels: Mapping[str, str]
-    units: Mapping[str, str]
-    ranges: Mapping[str, tuple[float, float]]
-
-    def range_text(self, name: str) -> str:
-        """Say where a column's numbers usually lie."""
-        if name not in self.ranges:
-            return ""
-        low, high = (value_text(_short(end)) for end in self.ranges[name])
-        return f"{low} to {high}"
-
-
 # -- the form --------------------------------------------------------------------------------------
 
 
-def _form(groups: Sequence[Group], labels: FieldLabels) -> str:
+def _form(groups: Sequence[Group], labels: Labels) -> str:
     parts, places = [], count()
     for group in groups:
         inner = "\n".join(_field_html(next(places), one, labels) for one in group.fields)
         if group.note:
             inner = (
-                f'<fieldset class="group"><legend>{_name(group.name)}</legend>'
+                f'<fieldset class="group"><legend>{_name(labels.called(group.name))}</legend>'
                 f'<p class="hint">{_text(group.note)}</p>\n{inner}</fieldset>'
             )
         parts.append(inner)
@@ -118,15 +105,11 @@ def _form(groups: Sequence[Group], labels: FieldLabels) -> str:
     )
 
 
-def _field_html(place: int, one: Field, labels: FieldLabels) -> str:
+def _field_html(place: int, one: Field, labels: Labels) -> str:
     """Return one field; controls are found by the field's number, never by a name."""
-    given = labels.labels.get(one.name, one.name)
-    label = _name(given)
-    if strip_control(given) != strip_control(one.name):
-        label += f' <span class="column">({_name(one.name)} on the card)</span>'
-    unit = ""
-    if one.name in labels.units:
-        unit = f' <span class="column">in {_text(labels.units[one.name])}</span>'
+    known = labels.of(one.name)
+    label = _name(labels.called(one.name))
+    unit = f' <span class="column">in {_text(known.unit)}</span>' if known.unit else ""
     options = [(text, str(k)) for k, (text, _) in enumerate(one.options)]
     if one.unknown is not None:
         options.append((one.unknown, "unknown"))
@@ -139,8 +122,7 @@ def _field_html(place: int, one: Field, labels: FieldLabels) -> str:
     elif one.control == "select":
         inner = _select(place, options, label + unit)
     else:
-        usual = labels.range_text(one.name)
-        hint = "; ".join(filter(None, [usual and f"usually {usual}", one.hint]))
+        hint = "; ".join(filter(None, [known.range_text, one.hint]))
         inner = _number(place, replace(one, hint=hint), label + unit)
     caution = f'<p class="caution" id="f{place}c" hidden></p>'
     return f'<div class="field {one.control}" data-field="{place}">{inner}{caution}</div>'
@@ -298,12 +280,12 @@ def to_calculator(
     card: Scorecard,
     *,
     threshold: float | None = None,
-    labels: Mapping[str, str] | None = None,
-    units: Mapping[str, str] | None = None,
-    ranges: Mapping[str, tuple[float, float]] | None = None,
     scaling: Scaling | None = None,
 ) -> str:
     """Return a card as one HTML file: fields to fill in, score and risk, and the card to print.
+
+    Fields have the names and units of the card's labels (:meth:`Scorecard.with_labels`), and refuse
+    numbers outside of the plausible ranges.
 
     Parameters
     ----------
@@ -311,13 +293,6 @@ def to_calculator(
     threshold : float, optional
         The decision threshold to start with: the risk, between 0 and 1, from which one would act.
         Users of the page can change it.  Without one, the page asks for it.
-    labels : mapping of str to str, optional
-        What to call raw columns whose names are unclear; the card's own name is shown beside it.
-    units : mapping of str to str, optional
-        What raw columns are measured in, such as ``{"lactate": "mmol/l"}``.
-    ranges : mapping of str to (lowest, highest), optional
-        Where the numbers of raw columns usually lie, such as ``{"lactate": (0.3, 20)}``: shown
-        beside the field, and a number outside has to be confirmed.
     scaling : Scaling, optional
         Shows the scaled score beside the score, and on the card how it is read.
 
@@ -329,14 +304,15 @@ def to_calculator(
     Raises
     ------
     InputError
-        Where the threshold is no risk between 0 and 1, or a label or unit is for no raw column.
+        Where the threshold is no risk between 0 and 1.
 
     Examples
     --------
     >>> from netbenefit import Condition, Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("lactate", ">=", 2), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
-    >>> text = to_calculator(card, threshold=0.2, units={"lactate": "mmol/l"})
+    >>> card = card.with_labels({"columns": {"lactate": {"unit": "mmol/l"}}})
+    >>> text = to_calculator(card, threshold=0.2)
     >>> text.startswith("<!DOCTYPE html>"), "mmol/l" in text, "http://" in text
     (True, True, False)
     """
@@ -344,14 +320,8 @@ def to_calculator(
         raise InputError(f"threshold={threshold!r} must be a risk between 0 and 1, such as 0.2.")
     groups = groups_of(card)
     fields = [one for group in groups for one in group.fields]
-    numbers = {one.name for one in fields if one.control == "number"}
-    field_labels = FieldLabels(
-        _checked(labels, "labels", card),
-        _checked(units, "units", card),
-        _checked_ranges(ranges, card, numbers),
-    )
     exact = None if threshold is None else float(threshold)
-    data = _page_data(card, fields, field_labels, exact)
+    data = _page_data(card, fields, exact)
     script = (
         f'"use strict";\n(() => {{\n{card_script(card, scaling)}\nconst PAGE = {literal(data)};\n\n'
         f"{asset('export', 'calculator.js')}}})();\n"
@@ -365,7 +335,7 @@ def to_calculator(
         title=escape(contents(card).title),
         lead=some if groups else none,
         style=style,
-        form=_form(groups, field_labels) if groups else "",
+        form=_form(groups, card.labels) if groups else "",
         threshold="" if exact is None else _percent_text(exact),
         card=_card(card, "" if scaling is None else scaling.text()),
         scaled="" if scaling is None else scaled,
@@ -373,72 +343,34 @@ def to_calculator(
     )
 
 
-def _checked(given: Mapping[str, str] | None, what: str, card: Scorecard) -> dict[str, str]:
-    _check_names(given, what, card)
-    texts = dict(given or {})
-    empty = [name for name, text in texts.items() if not isinstance(text, str) or not text.strip()]
-    if empty:
-        raise InputError(f"{what} of {shorten(empty)} must be text that is not blank.")
-    return texts
-
-
-def _checked_ranges(
-    given: Mapping[str, tuple[float, float]] | None, card: Scorecard, numbers: set[str]
-) -> dict[str, tuple[float, float]]:
-    _check_names(given, "ranges", card)
-    found = {}
-    for name, ends in (given or {}).items():
-        if name not in numbers:
-            raise InputError(f"ranges of {name!r}: its field takes no number. Leave it out.")
-        usable = isinstance(ends, tuple | list) and len(ends) == 2 and all(map(is_finite, ends))
-        if not usable or not ends[0] < ends[1]:
-            raise InputError(
-                f"ranges of {name!r} must be two numbers, the lower first, not {ends!r}."
-            )
-        found[name] = (float(ends[0]), float(ends[1]))
-    return found
-
-
-def _check_names(given: Mapping[str, Any] | None, what: str, card: Scorecard) -> None:
-    if given is None:
-        return
-    if not isinstance(given, Mapping):
-        raise InputError(f"{what}={given!r} must be a mapping by raw columns.")
-    unknown = [name for name in given if name not in card.features]
-    if unknown:
-        raise InputError(
-            f"{what} names {shorten(unknown)}, but the card's raw columns are "
-            f"{shorten(card.features, 10) or 'none'}. Use these names."
-        )
-
-
-def _page_data(
-    card: Scorecard, fields: list[Field], labels: FieldLabels, threshold: float | None
-) -> dict[str, Any]:
+def _page_data(card: Scorecard, fields: list[Field], threshold: float | None) -> dict[str, Any]:
     """Return what the page's own script has to know, as data for JSON."""
     places = {row.risk: place for place, row in enumerate(card._risk_rows)}
     steps = {column.name: place for place, column in enumerate(card._logic.columns)}
     unit = card._logic.unit
     seen_from, seen = _seen(card.held_out)
+    labels = card.labels
     return {
         "fields": [
             {
                 "name": one.name,
-                "label": strip_control(labels.labels.get(one.name, one.name)),
+                "label": strip_control(labels.called(one.name)),
                 "control": one.control,
                 "values": [value for _, value in one.options],
                 "canMiss": one.unknown is not None,
                 "unseen": one.unseen,
                 "whole": one.whole,
-                "range": labels.ranges.get(one.name),
-                "rangeText": labels.range_text(one.name),
+                "low": labels.of(one.name).low,
+                "high": labels.of(one.name).high,
+                "codes": one.codes,
+                "rangeText": labels.of(one.name).range_text,
             }
             for one in fields
         ],
         "questions": [
             {
                 "step": steps[question.feature],
-                "name": strip_control(labels.labels.get(question.feature, question.feature)),
+                "name": strip_control(labels.called(question.feature)),
                 # Points per unit never decide which answer applies.
                 "terms": [None if a.term is None else term_data(a.term) for a in question.answers],
                 "counted": bool(question.units),
@@ -515,7 +447,8 @@ def _field(name: str, logic: CardLogic, asked: Mapping[str, Question]) -> Field:
     )
     question = asked.get(name) if own is not None else None
     if control == "number":
-        return replace(found, whole=one.whole, hint=_hint(one, question))
+        codes = tuple(one.number_codes)
+        return replace(found, whole=one.whole, hint=_hint(one, question), codes=codes)
     if control == "check":
         return replace(found, hint=_worths(question))
     if control == "select":

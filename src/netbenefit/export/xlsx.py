@@ -32,6 +32,7 @@ from netbenefit.cards import (
     Condition,
     Contents,
     InputColumn,
+    Labels,
     PerUnit,
     RiskRow,
     Scorecard,
@@ -328,6 +329,7 @@ class _Book(NamedTuple):
     logic: CardLogic
     risks: tuple[RiskRow, ...]
     printed: Contents
+    labels: Labels
     constants: Constants
     readings: list[Column]
     units: list[Column]
@@ -362,7 +364,9 @@ def workbook_bytes(
     printed = scaled_contents(card, scaling)
     looks = _formats(file, printed)
     risks = card._risk_rows
-    book = _Book(logic, risks, printed, constants, readings, units, rows, looks, scaling)
+    book = _Book(
+        logic, risks, printed, card.labels, constants, readings, units, rows, looks, scaling
+    )
     sheets = {name: file.add_worksheet(name) for name in ("Card", "Calculator", "Rows")}
     for name in ("Steps", "Values"):
         sheets[name] = file.add_worksheet(name)
@@ -457,8 +461,10 @@ def _write_calculator(book: _Book, sheet: Any, entry: Mapping[str, Value | None]
         _put(sheet, _FIRST - 1, column, heading, looks["head"])
     for k, one in enumerate(inputs):
         row, kind = _FIRST + k, "enter text" if one.kind == "text" else "enter"
-        _put(sheet, row, 0, strip_control(one.name), looks["wrap"])
-        _put(sheet, row, 2, _hint(book.logic, one), looks["small"])
+        known = book.labels.of(one.name)
+        _put(sheet, row, 0, strip_control(known.name), looks["wrap"])
+        hints = [_hint(book.logic, one), strip_control(known.range_text)]
+        _put(sheet, row, 2, "; ".join(filter(None, hints)), looks["small"])
         _put(sheet, row, 1, entry.get(one.name), looks[kind])
         options = _validation(book, one)
         if options is not None:
@@ -603,11 +609,17 @@ def _validation(book: _Book, one: InputColumn) -> dict[str, Any] | None:
         return {"validate": "list", "source": f"={book.constants.span(levels)}", **warn}
     if one.kind == "text":
         return None
-    most = 10**15 if whole else 1e300
-    ends = {"criteria": "between", "minimum": -most, "maximum": most}
-    if whole:
-        return {"validate": "integer", **ends, **warn}
+    most, known = 10**15 if whole else 1e300, book.labels.of(one.name)
+    lowest, highest = (-most, most)
     stop = {"error_title": "A number, please", "error_message": "The card needs a number here."}
+    if known.range_text:
+        codes = [float(code) for code in one.number_codes]
+        lowest = min([-most if known.low is None else known.low, *codes])
+        highest = max([most if known.high is None else known.high, *codes])
+        stop = {"error_title": "Not plausible", "error_message": f"Expected: {known.range_text}."}
+    ends = {"criteria": "between", "minimum": lowest, "maximum": highest}
     if one.text_codes:  # a code may be a word
         stop["error_type"] = "warning"
+    if whole:
+        return {"validate": "integer", **ends, **(stop if known.range_text else warn)}
     return {"validate": "decimal", **ends, **stop}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from netbenefit.cards import (
     NOT_KNOWN,
+    ColumnLabel,
     ColumnLogic,
     InputColumn,
     Question,
@@ -37,11 +40,28 @@ def column_rows(card: Scorecard, columns: Mapping[str, Any]) -> list[ColumnRow]:
     rows = []
     for one in logic.inputs:
         uses = logic.uses(one.name)
-        absent = logic.readings.raw(one.name, columns, one.kind).missing
+        raw = logic.readings.raw(one.name, columns, one.kind)
+        absent = raw.missing
         missing = 0 if absent is None else int(np.count_nonzero(absent))
         share = missing / max(len(columns[one.name]), 1)
-        rows.append(ColumnRow(one.name, _words(one, uses, asked), missing, share))
+        known = card.labels.of(one.name)
+        words = [_words(one, uses, asked), _plausible(known, raw.values)]
+        rows.append(ColumnRow(known.name, "; ".join(filter(None, words)), missing, share))
     return rows
+
+
+def _plausible(known: ColumnLabel, values: NDArray[Any]) -> str:
+    """Say which numbers are plausible, and how many rows have others."""
+    if not known.range_text:
+        return ""
+    low, high = known.low, known.high
+    outside = 0
+    if values.dtype.kind == "f":
+        under = values < (-math.inf if low is None else low)
+        over = values > (math.inf if high is None else high)
+        outside = int(np.count_nonzero(under | over))
+    others = f" ({outside:,} row{'s' * (outside != 1)} outside)" if outside else ""
+    return f"plausible: {known.range_text}{others}"
 
 
 def _words(one: InputColumn, uses: Sequence[ColumnLogic], asked: Mapping[str, Question]) -> str:

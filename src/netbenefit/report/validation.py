@@ -92,8 +92,9 @@ def _of_origin(card: Scorecard, proof: str) -> dict[str, str]:
     if origin.updated:
         answers["12f"] = f"Updated: {origin.updated}."
         answers["24"] = "The measures in this report are those of the updated card (item 12f)."
-    if origin.outcome:
-        answers["8a"] = f"The event is “{origin.outcome}”. When and how it was assessed: author."
+    event = card.labels.outcome or origin.outcome
+    if event:
+        answers["8a"] = f"The event is “{event}”. When and how it was assessed: author."
     if origin.n_rows is not None and origin.n_events is not None:
         answers["21"] = f"Development: {origin.n_rows:,.10g} rows, {origin.n_events:,.10g} events."
         answers["13"] = (

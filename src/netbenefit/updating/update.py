@@ -724,7 +724,8 @@ def _refitted(
     )
     assert learned.card.provenance is not None
     origin = replace(learned.card.provenance, updated=f"refit {source} from a card{before}")
-    return replace(learned.card, provenance=origin), learned.result
+    new = replace(learned.card, provenance=origin)
+    return new.with_labels(card.labels.only(new.named_columns)), learned.result
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ let threshold = PAGE.threshold;
 // What a field holds: {value} (null: not known), or {lack} with what is wrong with it.
 function readField(field, place) {
   if (field.control === "check") return { value: $(`f${place}`).checked ? 1 : 0 };
-  if (field.control === "number") return readNumber(place);
+  if (field.control === "number") return readNumber(field, place);
   const chosen =
     field.control === "select"
       ? $(`f${place}`).value
@@ -20,13 +20,16 @@ function readField(field, place) {
   return { value: chosen === "unknown" ? null : field.values[Number(chosen)] };
 }
 
-function readNumber(place) {
+function readNumber(field, place) {
   const box = $(`f${place}`);
   if ($(`f${place}u`)?.checked) return { value: null };
   if (box.validity.badInput) return { lack: "wrong" };
   if (box.value === "") return { lack: "empty" };
   const number = Number(box.value);
-  return Number.isFinite(number) ? { value: number } : { lack: "wrong" };
+  if (!Number.isFinite(number)) return { lack: "wrong" };
+  const outside =
+    (field.low !== null && number < field.low) || (field.high !== null && number > field.high);
+  return outside && !field.codes.includes(number) ? { lack: "outside" } : { value: number };
 }
 
 // Why a row with all fields filled in has no score: the column that the card cannot do without.
@@ -126,12 +129,13 @@ function isolated(text) {
   return name;
 }
 
-function showNeeds(lacking, wrong, refused) {
+function showNeeds(lacks, refused) {
   const needs = $("needs");
   needs.replaceChildren();
   const parts = [
-    ["Not a number: ", wrong],
-    ["Still needed: ", lacking],
+    ["Not a number: ", lacks.wrong],
+    ["Not plausible: ", lacks.outside],
+    ["Still needed: ", lacks.empty],
   ];
   for (const [words, fields] of parts) {
     if (!fields.length) continue;
@@ -272,19 +276,15 @@ function showCaution(field, place, read) {
     words = "Only whole numbers where the card was learnt: round it if it should be whole.";
   } else if (read.lack === "wrong") {
     words = "This is not a number.";
-  } else if (
-    field.range &&
-    Number.isFinite(read.value) &&
-    (read.value < field.range[0] || read.value > field.range[1])
-  ) {
-    words = `Outside of ${field.rangeText}: is it right?`;
+  } else if (read.lack === "outside") {
+    words = `Not plausible: ${field.rangeText} is expected.`;
   }
   caution.hidden = words === "";
   setText(caution, words);
   if (field.control === "number") {
     const box = $(`f${place}`);
     box.disabled = Boolean($(`f${place}u`)?.checked);
-    if (read.lack === "wrong") box.setAttribute("aria-invalid", "true");
+    if (read.lack === "wrong" || read.lack === "outside") box.setAttribute("aria-invalid", "true");
     else box.removeAttribute("aria-invalid");
   }
 }
@@ -299,18 +299,17 @@ function speak(text) {
 
 function update() {
   const row = {};
-  const lacking = [];
-  const wrong = [];
+  const lacks = { empty: [], wrong: [], outside: [] };
   PAGE.fields.forEach((field, place) => {
     const read = readField(field, place);
     showCaution(field, place, read);
-    if (read.lack === "empty") lacking.push(field);
-    else if (read.lack === "wrong") wrong.push(field);
+    if (read.lack) lacks[read.lack].push(field);
     else Object.defineProperty(row, field.name, { value: read.value, enumerable: true });
   });
-  const complete = !lacking.length && !wrong.length;
+  const bad = lacks.wrong.length + lacks.outside.length;
+  const complete = !lacks.empty.length && !bad;
   const usable = complete && unitsOf(row) !== null;
-  showNeeds(lacking, wrong, complete && !usable ? `No score: ${refusedBy(row)}` : "");
+  showNeeds(lacks, complete && !usable ? `No score: ${refusedBy(row)}` : "");
   $("needs").hidden = usable;
   $("figures").hidden = !usable;
   $("points").hidden = !usable;
@@ -322,8 +321,8 @@ function update() {
     $("verdict").hidden = true;
     $("seen").hidden = true;
     $("fill").style.inlineSize = "0";
-    const left = `${counted(lacking.length, "field", "fields")} to fill in.`;
-    speak(complete || wrong.length ? $("needs").textContent : left);
+    const left = `${counted(lacks.empty.length, "field", "fields")} to fill in.`;
+    speak(complete || bad ? $("needs").textContent : left);
   }
 }
 
