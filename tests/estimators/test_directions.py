@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from netbenefit import Binner, InputError, RiskScoreClassifier
+from netbenefit import Binner, InputError, RiskScoreClassifier, Scorecard
 from netbenefit.cards import Condition, PerUnit, Term
 from netbenefit.cli.main import app
 from netbenefit.data import PatternTable
@@ -53,7 +53,7 @@ def directions(seed: int, teacher: np.ndarray[Any, Any] | None = None) -> dict[s
     table = PatternTable.from_codes(codes, event, names=[term.text() for term in terms])
     questions = Questions.of_terms(terms)
     risks = mean_risks(table, risk if teacher is None else teacher)
-    found = clear_directions(table, risks, terms, questions)
+    found, _ = clear_directions(table, risks, terms, questions)
     return {questions.names[q]: way for q, way in found.items()}
 
 
@@ -89,7 +89,7 @@ def test_columns_without_a_binner_and_steps_with_missing_values() -> None:
         {name: numbers[name].to_numpy() for name in numbers}, event.astype(bool)
     )
     terms: list[Term] = [PerUnit(name, decimals=1) for name in numbers]
-    found = clear_directions(table, mean_risks(table, risk), terms, Questions.of_terms(terms))
+    found, _ = clear_directions(table, mean_risks(table, risk), terms, Questions.of_terms(terms))
     assert found == {0: 1, 1: -1}
 
     up = X["up"].where(np.arange(len(X)) % 5 > 0)
@@ -98,7 +98,7 @@ def test_columns_without_a_binner_and_steps_with_missing_values() -> None:
     table = PatternTable.from_codes(
         codes.astype(np.int64), event, names=[term.text() for term in steps]
     )
-    found = clear_directions(table, mean_risks(table, risk), steps, Questions.of_terms(steps))
+    found, _ = clear_directions(table, mean_risks(table, risk), steps, Questions.of_terms(steps))
     assert found == {0: 1}
 
 
@@ -140,9 +140,34 @@ def test_what_the_user_says_comes_first() -> None:
     assert fit(X, event, monotone=None).monotone_ == {}
 
 
+def test_all_columns_with_an_order_are_monotone_where_that_is_asked_for() -> None:
+    X, _, event = raw_table(2)
+    model = fit(X, event, monotone="all", penalty=0)
+    assert set(model.monotone_) == {"up", "down", "dip", "noise"}
+    assert (model.monotone_["up"], model.monotone_["down"]) == ("+", "-")
+    for name, way in model.monotone_.items():
+        if name in model.scorecard_.features:
+            assert worth(model, name) == sorted(worth(model, name), reverse=way == "-")
+    mixed = fit(X, event, monotone={"*": "auto", "dip": "all", "up": "-"})
+    assert set(mixed.monotone_) == {"down", "dip"}
+
+
+def test_no_rule_takes_points_off() -> None:
+    X, _, event = raw_table(2)
+    settings = {"start_at_zero": False, "monotone": None, "penalty": 0}
+    assert min(rule.points for rule in fit(X, event, **settings).scorecard_.rules) < 0
+    model = fit(X, event, nonnegative=True, **settings)
+    assert min(rule.points for rule in model.scorecard_.rules) > 0
+    numbers = fit(X[["up", "down"]].round(1), event, binner=None, nonnegative=True, **settings)
+    assert all(rule.points > 0 for rule in numbers.scorecard_.rules)
+    with pytest.raises(InputError, match="nonnegative=True and a negative sign of"):
+        fit(X, event, nonnegative=True, monotone={"down": "-"})
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"teacher": None, "monotone": "all"}, 'monotone="all" takes directions from a teacher'),
         ({"teacher": None}, 'monotone="auto" takes directions from a teacher, but there is none'),
         ({"prior_strength": 0}, "takes directions from a teacher"),
         ({"monotone": {"upp": "auto"}}, "monotone names column 'upp', which is not in the table"),
@@ -162,6 +187,15 @@ def test_the_command_says_which_directions_it_took(tmp_path: Any) -> None:
     run = CliRunner().invoke(app, [*command, "--monotone", "auto", "--monotone", "noise+"])
     assert run.exit_code == 0, run.output
     assert "points never fall along 'up'; never rise along 'down'" in run.stderr
+    every = CliRunner().invoke(app, [*command, "--monotone", "all"])
+    assert "directions, from the teacher and clear or not: points never" in every.stderr
+    assert all(name in every.stderr.split("clear or not")[1] for name in ("dip", "noise"))
+    both = CliRunner().invoke(app, [*command, "--monotone", "all", "--monotone", "auto"])
+    assert "cannot be both auto and all" in " ".join(both.stderr.split())
+    card = tmp_path / "card.json"
+    done = CliRunner().invoke(app, [*command, "--nonnegative", "--raw-points", "--out", str(card)])
+    assert done.exit_code == 0, done.output
+    assert all(rule.points > 0 for rule in Scorecard.load(card).rules)
     wrong = CliRunner().invoke(app, [*command, "--monotone", "automatic"])
     assert wrong.exit_code == 2
     assert "write NAME+" in wrong.stderr

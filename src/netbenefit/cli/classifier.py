@@ -11,7 +11,7 @@ from rich.text import Text
 from netbenefit.cards import strip_control
 from netbenefit.cli.terminal import make_console, print_note, progress
 from netbenefit.common import shorten
-from netbenefit.estimators import Learned, RiskScoreClassifier, TrainingData
+from netbenefit.estimators import Learned, RiskScoreClassifier, TrainingData, read_automatic
 
 
 class CommandClassifier(RiskScoreClassifier):
@@ -46,8 +46,8 @@ def notes_on(model: CommandClassifier) -> list[str]:
     learned = model.learned_
     problem, result = learned.problem, learned.result
     table, notes = problem.patterns, []
-    if model.monotone == "auto" or "auto" in (model.monotone or {}).values():
-        notes.append(directions_text(model.monotone_))
+    if asked := read_automatic(model.monotone):
+        notes.append(directions_text(model.monotone_, "all" not in asked.values()))
     rarer = min(float(table.n_events), float(table.n_total - table.n_events))
     columns = min(int((problem.upper > problem.lower).sum()), problem.max_features)
     if columns > rarer:
@@ -69,19 +69,17 @@ def notes_on(model: CommandClassifier) -> list[str]:
     return notes
 
 
-def directions_text(ways: Mapping[str, str]) -> str:
-    """Say which directions were taken from the teacher."""
+def directions_text(ways: Mapping[str, str], clear: bool) -> str:
+    """Say which directions were taken from the teacher: clear ones only, or all."""
     parts = [
         f"never {verb} along {shorten([name for name, way in ways.items() if way == sign], 10)}"
         for sign, verb in (("+", "fall"), ("-", "rise"))
         if sign in ways.values()
     ]
+    why = "borne out by the outcomes" if clear else "clear or not"
     if not parts:
         return "directions: the evidence is clear for no column, so that none is monotone."
-    return (
-        f"directions, from the teacher and borne out by the outcomes: points {'; '.join(parts)}. "
-        "Other columns are free."
-    )
+    return f"directions, from the teacher and {why}: points {'; '.join(parts)}. Others are free."
 
 
 # -- what columns were taken for -----------------------------------------------------------------

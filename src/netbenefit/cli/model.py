@@ -167,7 +167,7 @@ def read_card_flags(
     check_threads(others.get("n_jobs"))
     signs, along = read_signs(limits.sign or ()), read_monotone(limits.monotone or ())
     for name, way in along.items():
-        if name in signs and way not in (signs[name], "auto"):
+        if name in signs and way not in (signs[name], "auto", "all"):
             raise InputError(f"column {name!r} cannot be both + and −. Choose one.")
     per_column = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
     return {
@@ -175,6 +175,7 @@ def read_card_flags(
         **read_teacher(teacher),
         "sign": signs,
         "monotone": along,
+        "nonnegative": limits.nonnegative,
         "constraints": [*read_constraints(limits.constraints), *per_column],
         **others,
     }
@@ -220,19 +221,21 @@ def read_signs(texts: Sequence[str]) -> dict[str, str]:
 
 
 def read_monotone(texts: Sequence[str]) -> dict[str, str]:
-    """Read NAME+, NAME- and auto, which stands for all columns that are not named."""
+    """Read NAME+, NAME-, and auto or all, which stand for all columns that are not named."""
     found: dict[str, str] = {}
     for text in texts:
-        if text == "auto":
-            found["*"] = "auto"
-            continue
         name, direction = text[:-1], text[-1:].replace("−", "-")
-        if not name or direction not in ("+", "-"):
+        if text in ("auto", "all"):
+            name, direction = "*", text
+        elif not name or direction not in ("+", "-"):
             raise InputError(
                 f"--monotone {text!r}: write NAME+ (the risk never falls along the column) or "
-                "NAME-, as in --monotone age+; or auto, for the teacher's directions"
+                "NAME-, as in --monotone age+; or auto, for the teacher's directions where they "
+                "are clear; or all, for every column"
             )
         if found.setdefault(name, direction) != direction:
+            if name == "*":
+                raise InputError("--monotone cannot be both auto and all. Choose one.")
             raise InputError(f"column {name!r} cannot be both + and −. Choose one.")
     return found
 

@@ -132,10 +132,14 @@ class LimitOptions:
         option(
             "NAME+",
             "Points never fall (NAME+) or never rise (NAME-) along a column; auto: the teacher's "
-            "directions of all others, where they are clear.",
+            "directions of all others, where they are clear; all: in any case.",
             **LIMITS,
         ),
     ] = None
+    nonnegative: Annotated[
+        bool,
+        typer.Option("--nonnegative", help="Every rule may only add points.", **LIMITS),
+    ] = False
     sign: Annotated[
         Names, option("NAME=+", "Points of a column may only be + or only be −.", **LIMITS)
     ] = None

@@ -122,8 +122,9 @@ def _fit_command(data: Path, chosen: dict[str, Any]) -> str:
     """The call of ``fit`` with the same options, as one would type it."""
     words = [str(data)]
     for name, value in chosen.items():
+        flag = f"--{name.replace('_', '-')}"
         for item in value if isinstance(value, list) else [value]:
-            words += [] if item is None else [f"--{name.replace('_', '-')}", str(item)]
+            words += [] if item is None else [flag] if item is True else [flag, str(item)]
     return f"{terminal.program_name()} fit {shlex.join(words)}"
 
 

@@ -1,6 +1,9 @@
 from .calibrator import (
     NetBenefitCalibrator as NetBenefitCalibrator,
 )
+from .directions import (
+    read_automatic as read_automatic,
+)
 from .from_table import (
     MAX_PATTERNS as MAX_PATTERNS,
     TableRequest as TableRequest,

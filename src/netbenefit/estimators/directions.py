@@ -12,11 +12,14 @@ few rows do:
    questions, that of this question is :data:`LEAST_ERRORS` standard errors above 0.
 4. They may not contradict it: with what they add to the teacher's log-odds, no answer's f is
    :data:`CONTRARY_ERRORS` standard errors on the wrong side of another's.
+
+Where every column is to be monotone, each takes the direction that keeps more in step 2, whatever
+the evidence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,23 +50,43 @@ _SURE = 1e-4
 _ALL = "*"
 
 
-def read_automatic(monotone: Any) -> tuple[str, ...]:
-    """Return the columns whose direction the teacher is to give, ``"*"`` for all others."""
-    given = {_ALL: monotone} if monotone == "auto" else monotone or {}
-    return tuple(name for name, way in given.items() if way == "auto")
+#: Ways that leave the direction to the teacher: where it is clear, or in any case.
+AUTOMATIC = ("auto", "all")
+
+
+def read_automatic(monotone: Any) -> dict[str, str]:
+    """Return the columns whose direction the teacher is to give, and how; ``"*"`` for others."""
+    given = {_ALL: monotone} if isinstance(monotone, str) else monotone or {}
+    return {name: way for name, way in given.items() if way in AUTOMATIC}
+
+
+def never_negative(names: Sequence[str], settings: Mapping[str, Any]) -> list[Sign]:
+    """Constraints that keep all points at 0 or above; refused where another wants them below."""
+    limits = all_constraints(
+        tuple(names), settings.get("sign"), settings.get("bounds"), None, settings["constraints"]
+    )
+    for one in limits:
+        if isinstance(one, Sign) and one.sign == "-":
+            raise InputError(
+                Remedy("nonnegative=True", "--nonnegative"),
+                f" and a negative sign of {one.feature!r} contradict each other. Leave out one.",
+            )
+    return [Sign(name, "+") for name in names]
 
 
 def directions_of(
-    training: TrainingData, table: PatternTable, taught: Taught | None, asked: Sequence[str]
+    training: TrainingData, table: PatternTable, taught: Taught | None, asked: Mapping[str, str]
 ) -> tuple[dict[str, str], list[Sign]]:
-    """Return the signs of columns whose direction is clear, and the constraints that keep to them.
+    """Return the signs of columns that the teacher gives, and the constraints that keep to them.
 
     ``table`` holds outcomes and masses, ``asked`` names columns (see :func:`read_automatic`).
     Columns whose points are limited otherwise, by a sign or by bounds, are left alone.
     """
     if taught is None:
         raise InputError(
-            Remedy('monotone="auto"', "--monotone auto"),
+            Remedy('monotone="auto"', "--monotone auto")
+            if "auto" in asked.values()
+            else Remedy('monotone="all"', "--monotone all"),
             " takes directions from a teacher, but there is none. Choose one, or name directions: ",
             Remedy('monotone={"age": "+"}', "--monotone age+"),
             ".",
@@ -86,11 +109,15 @@ def directions_of(
     risks = taught.blend.expected / (taught.blend.denominator * rows.astype(np.float64))
     ways: dict[str, str] = {}
     made: list[Sign] = []
-    for question, way in sorted(clear_directions(table, risks, terms, questions).items()):
+    clear, best = clear_directions(table, risks, terms, questions)
+    for question, way in sorted(best.items()):
         name, sign = questions.names[question], "+" if way > 0 else "-"
+        how = asked.get(name, asked.get(_ALL))
+        if how is None or (how == "auto" and question not in clear):
+            continue
         own = np.flatnonzero(questions.of_column == question).tolist()
         named = [table.names[k] for k in own if not is_missing(terms[k])]
-        if (_ALL in asked or name in asked) and not limited & {*named, name}:
+        if not limited & {*named, name}:
             ways[name] = sign
             made += [Sign(one, sign) for one in named]
     return ways, made
@@ -103,8 +130,10 @@ def is_missing(term: Term) -> bool:
 
 def clear_directions(
     table: PatternTable, risks: FloatArray, terms: Sequence[Term], questions: Questions
-) -> dict[int, int]:
+) -> tuple[dict[int, int], dict[int, int]]:
     """Return the questions whose direction is clear: 1 where the risk rises, −1 where it falls.
+
+    The second mapping holds the better direction of every question whose answers have an order.
 
     ``table`` holds the outcomes of patterns, and ``risks`` the teacher's mean risk of each.
     """
@@ -122,12 +151,12 @@ def clear_directions(
         [codes @ np.where((questions.of_column == q) & present, points, 0.0) for q in ordered]
     ).reshape(len(ordered), rows.size)
     # 2.
-    ways = {}
+    ways, best = {}, {}
     for place, q in enumerate(ordered):
         rank = ranks[q]
         assert rank is not None
         kept = {way: _kept(effects[place], rank, rows, way) for way in (1, -1)}
-        way = max(kept, key=lambda one: kept[one])
+        way = best[q] = max(kept, key=lambda one: kept[one])
         if kept[way] >= LEAST_KEPT:
             ways[place] = way
     # 3. and 4.
@@ -139,7 +168,7 @@ def clear_directions(
         contrary = _contrary(way * effects[place], rank, way * surprise, weight)
         if borne_out[place] >= LEAST_ERRORS and contrary < CONTRARY_ERRORS:
             clear[ordered[place]] = way
-    return clear
+    return clear, best
 
 
 def _explain(codes: FloatArray, odds: FloatArray, rows: FloatArray) -> FloatArray:

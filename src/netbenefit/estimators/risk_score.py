@@ -18,7 +18,12 @@ from netbenefit.cards import Scorecard
 from netbenefit.certificates import make_certificate
 from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import read_outcome, warn_of_constants
-from netbenefit.estimators.directions import directions_of, read_automatic
+from netbenefit.estimators.directions import (
+    AUTOMATIC,
+    directions_of,
+    never_negative,
+    read_automatic,
+)
 from netbenefit.estimators.from_table import (
     MAX_PATTERNS,
     SAMPLE_ROWS,
@@ -103,11 +108,13 @@ class RiskScoreClassifier(CardClassifier):
     sign : mapping, default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
         positive.  With a binner: along which points never fall, or never rise.
-    monotone : mapping or "auto", default=None
+    monotone : mapping, "auto" or "all", default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns along which points never fall, or never rise.
         ``"auto"`` takes the direction of every column from the teacher, where the evidence is
         clear, and a mapping does so for columns that have ``"auto"`` (``"*"`` stands for all that
-        it does not name); see ``monotone_``.
+        it does not name); see ``monotone_``.  ``"all"``, in both places, does it in any case.
+    nonnegative : bool, default=False
+        Whether every rule may only add points.  With a binner: no points fall along any column.
     bounds : mapping, default=None
         ``{"age": (0, 5)}``: lowest and highest points of a column, or of each condition on it.
     constraints : sequence of Constraint, default=None
@@ -149,7 +156,7 @@ class RiskScoreClassifier(CardClassifier):
         The teacher's out-of-fold risks, its name, and notes; None without a teacher.
     monotone_ : dict
         Columns along which points never fall ("+") or never rise ("-") because the teacher and the
-        outcomes say so; only with ``monotone="auto"``.
+        outcomes say so; only with ``"auto"`` or ``"all"``.
     certificate_ : Certificate
         What was solved, found and proven, for ``netbenefit verify``.
     merging_ : MergeReport
@@ -193,7 +200,8 @@ class RiskScoreClassifier(CardClassifier):
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
         "max_questions": [Interval(Integral, 0, None, closed="left"), None],
         "sign": [Mapping, None],
-        "monotone": [Mapping, StrOptions({"auto"}), None],
+        "monotone": [Mapping, StrOptions({"auto", "all"}), None],
+        "nonnegative": ["boolean"],
         "bounds": [Mapping, None],
         "constraints": [object, None],  # Problem has the better errors
         "solver": [str, object],
@@ -220,7 +228,8 @@ class RiskScoreClassifier(CardClassifier):
         max_features: int | None = None,
         max_questions: int | None = None,
         sign: Mapping[Any, Any] | None = None,
-        monotone: Mapping[Any, Any] | Literal["auto"] | None = None,
+        monotone: Mapping[Any, Any] | Literal["auto", "all"] | None = None,
+        nonnegative: bool = False,
         bounds: Mapping[Any, Any] | None = None,
         constraints: Sequence[Constraint] | None = None,
         solver: str | Solver = "auto",
@@ -244,6 +253,7 @@ class RiskScoreClassifier(CardClassifier):
         self.max_questions = max_questions
         self.sign = sign
         self.monotone = monotone
+        self.nonnegative = nonnegative
         self.bounds = bounds
         self.constraints = constraints
         self.solver = solver
@@ -464,7 +474,7 @@ class RiskScoreClassifier(CardClassifier):
     def _settings(self) -> dict[str, Any]:
         """Arguments of :meth:`Problem.build`."""
         given = self.monotone if isinstance(self.monotone, Mapping) else {}
-        along = [Monotone(name, way) for name, way in given.items() if way != "auto"]
+        along = [Monotone(name, way) for name, way in given.items() if way not in AUTOMATIC]
         own = () if self.constraints is None else self.constraints
         return {
             "penalty": self.penalty,
@@ -542,6 +552,9 @@ class RiskScoreClassifier(CardClassifier):
             n_jobs=self.n_jobs,
         )
         settings, ways = training.settings, dict[str, str]()
+        if self.nonnegative:
+            more = never_negative(table.names, settings)
+            settings = settings | {"constraints": [*settings["constraints"], *more]}
         if automatic := read_automatic(self.monotone):
             ways, signs = directions_of(training, table, taught, automatic)
             settings = settings | {"constraints": [*settings["constraints"], *signs]}
