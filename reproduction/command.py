@@ -12,6 +12,7 @@ import typer
 
 from netbenefit.cli.options import Debug, Names, Quiet, option
 from netbenefit.cli.terminal import make_console, print_note, program_name, report_user_errors
+from netbenefit.common import install_command
 from netbenefit.common.checks import InputError, shorten
 from netbenefit.common.progress import TaskBar
 from reproduction.datasets import DATASETS, check_present
@@ -146,7 +147,7 @@ def check_requirements(
     if lacking:
         raise InputError(
             f"the packages {shorten(lacking)} are not installed. Install them with "
-            "`pip install 'netbenefit[reproduce]'`."
+            f"`{install_command('reproduce')}`."
         )
     for dataset in dict.fromkeys(job.dataset for job in plan):
         check_present(dataset if dataset in DATASETS else CREDIT)
@@ -166,7 +167,7 @@ def _absent() -> dict[str, str]:
     """Methods that cannot be run here, and why."""
     found = {}
     if importlib.util.find_spec("xgboost") is None:
-        found["xgboost"] = "it needs `pip install 'netbenefit[xgboost]'`."
+        found["xgboost"] = f"it needs `{install_command('xgboost')}`."
     if not available():
         found["fasterrisk"] = (
             "it needs a Python environment of its own, named by NETBENEFIT_FASTERRISK_PYTHON."

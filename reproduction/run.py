@@ -21,6 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from netbenefit._version import __version__
 from netbenefit.cards.scorecard import Scorecard
+from netbenefit.common import install_command
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.common.files import write_bytes
 from netbenefit.common.journal import Progress, lock_file
@@ -274,7 +275,7 @@ def _pyarrow() -> Any:
     except ImportError:
         raise InputError(
             "results are kept as Parquet, which needs the package pyarrow. Install it with "
-            "`pip install 'netbenefit[reproduce]'`."
+            f"`{install_command('reproduce')}`."
         ) from None
     return pyarrow
 

@@ -21,6 +21,7 @@ import pytest
 
 from netbenefit import Condition, InputError, PerUnit, Reading, Rule, Scorecard, Thresholds
 from netbenefit.cards.terms import log_ends
+from netbenefit.common import install_command
 from netbenefit.export import xlsx
 from tests.export._xlsx_near import undecidable
 from tests.export.truth import (
@@ -415,5 +416,5 @@ def test_a_level_that_no_cell_holds(tmp_path: Path) -> None:
 
 def test_without_xlsxwriter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
-    with pytest.raises(InputError, match=r"pip install 'netbenefit\[xlsx\]'"):
+    with pytest.raises(InputError, match=re.escape(install_command("xlsx"))):
         xlsx.to_xlsx(truths()["no rules"].card, tmp_path / "x.xlsx")

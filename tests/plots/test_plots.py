@@ -39,6 +39,7 @@ from netbenefit import (
     grouped_auroc,
 )
 from netbenefit.cards.text import contents, wrap
+from netbenefit.common import install_command
 from netbenefit.plots.base import style_of
 from netbenefit.plots.calibration import CalibrationDisplay
 from netbenefit.plots.card import PointsDisplay, ScorecardDisplay
@@ -598,9 +599,9 @@ def test_without_matplotlib_it_says_what_to_install(
     made = displays(fitted)
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for display in made.values():
-        with pytest.raises(ImportError, match=r"pip install 'netbenefit\[plots\]'"):
+        with pytest.raises(ImportError, match=re.escape(install_command("plots"))):
             display.plot()
-        with pytest.raises(InputError, match=r"pip install 'netbenefit\[plots\]'"):
+        with pytest.raises(InputError, match=re.escape(install_command("plots"))):
             display.save(tmp_path / "x.svg")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from netbenefit import InputError
+from netbenefit.common import install_command
 from reproduction.outputs import TABLES, write_tables
 from reproduction.summary import csv_text, escape, number, pipe_table
 from tests.reproduction.made_rows import fold_row, published_rows, with_own_methods
@@ -133,7 +134,7 @@ def test_a_variant_alone_has_its_table(tmp_path: Path) -> None:
 def test_without_the_extra_for_ranks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
     (path,) = write_tables(ROWS, tmp_path, only=["ranks"])
-    assert "pip install 'netbenefit[stats]'" in path.read_text(encoding="utf-8")
+    assert install_command("stats") in path.read_text(encoding="utf-8")
 
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

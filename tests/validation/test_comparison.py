@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -31,6 +32,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from netbenefit import InputError, RiskScoreClassifier, Scorecard, compare, rank_models
+from netbenefit.common import install_command
 from netbenefit.metrics import benefit as metrics
 from netbenefit.metrics.bands import curve_bands
 from netbenefit.metrics.measures import size_of
@@ -541,7 +543,7 @@ def test_sizes() -> None:
 
 def test_without_xgboost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(InputError, match=r"pip install 'netbenefit\[xgboost\]'"):
+    with pytest.raises(InputError, match=re.escape(install_command("xgboost"))):
         compare(["xgboost"], *numbers())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from scipy import stats
 
 from netbenefit import CriticalDifferenceDisplay, InputError, RankTest, rank_models
+from netbenefit.common import install_command
 from netbenefit.validation.comparison import critical_difference, rank_groups
 
 mpl.use("Agg")
@@ -166,7 +168,7 @@ def test_names_and_levels_are_checked() -> None:
 
 def test_without_scikit_posthocs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "scikit_posthocs", None)
-    with pytest.raises(ImportError, match=r"pip install 'netbenefit\[stats\]'"):
+    with pytest.raises(ImportError, match=re.escape(install_command("stats"))):
         rank_models(np.eye(3))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -38,6 +39,7 @@ from netbenefit import (
     weighted_net_benefit,
 )
 from netbenefit.cards import Condition, share_text
+from netbenefit.common import install_command
 from netbenefit.plots.search import save_picture
 from netbenefit.problem.problem import Progress
 from netbenefit.validation.folds import Sample, make_folds
@@ -457,7 +459,7 @@ def test_plot_without_matplotlib_says_what_to_install(
     path: SizePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install 'netbenefit\[plots\]'"):
+    with pytest.raises(ImportError, match=re.escape(install_command("plots"))):
         path.plot()
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from netbenefit.binning.search import Cells, CellScores, equal_mass_edges, gain_edges, score_cells
 from netbenefit.binning.weights import SLACK, drop_last_bits, mass_by, weight_of_one_row
-from netbenefit.common import FloatArray, InputError, minimise_by_newton
+from netbenefit.common import FloatArray, InputError, install_command, minimise_by_newton
 from netbenefit.data import merge_rows
 from netbenefit.metrics import Thresholds, sums_by
 
@@ -414,7 +414,7 @@ def _run(question: str) -> list[list[int]]:
     if find_spec("optbinning") is None:
         raise ImportError(
             'method="optbinning" needs optbinning, which is not installed. Install it with '
-            "`pip install 'netbenefit[optbinning]'`, or choose another method."
+            f"`{install_command('optbinning')}`, or choose another method."
         )
     done = subprocess.run(
         [sys.executable, "-P", "-c", _SCRIPT],

@@ -27,6 +27,9 @@ from .files import (
     write_bytes as write_bytes,
     write_text as write_text,
 )
+from .install import (
+    install_command as install_command,
+)
 from .journal import (
     Progress as Progress,
     fingerprint_of as fingerprint_of,

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from netbenefit.common import InputError
+from netbenefit.common import InputError, install_command
 from netbenefit.data.files import check_not_empty
 from netbenefit.data.sources import Engine, Listed, Source, name, pick_table, scrub, text
 
@@ -57,7 +57,7 @@ def copy_postgresql(source: Source, engine: Engine, tell: Callable[[str], None] 
     except ImportError:
         raise InputError(
             f"{source.shown}: reading PostgreSQL needs psycopg, which is not installed. Run "
-            "`pip install 'netbenefit[postgresql]'`."
+            f"`{install_command('postgresql')}`."
         ) from None
     with _server_errors(source), psycopg.connect(_patient(source.address)) as server:
         server.read_only = True

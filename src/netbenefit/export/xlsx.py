@@ -43,7 +43,7 @@ from netbenefit.cards import (
     strip_control,
     value_text,
 )
-from netbenefit.common import InputError, Value, write_bytes
+from netbenefit.common import InputError, Value, install_command, write_bytes
 from netbenefit.export.scaling import Scaling, scaled_contents
 
 # -- a card as spreadsheet formulas: one for each value that is read, one for each rule ------------
@@ -349,7 +349,7 @@ def workbook_bytes(
         xlsxwriter = import_module("xlsxwriter")
     except ImportError:
         raise InputError(
-            "writing a workbook needs XlsxWriter. Install it with `pip install 'netbenefit[xlsx]'`."
+            f"writing a workbook needs XlsxWriter. Install it with `{install_command('xlsx')}`."
         ) from None
     logic, constants = check_card(card)._logic, Constants()
     readings, units = columns_of(logic, constants)

@@ -21,6 +21,7 @@ from netbenefit.common import (
     check_binary,
     check_risks,
     check_weights,
+    install_command,
 )
 from netbenefit.data import match_labels
 from netbenefit.metrics import Thresholds, ThresholdsLike, TimeToEvent, as_thresholds
@@ -268,8 +269,8 @@ def pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            "drawing needs matplotlib, which is not installed. Install it with `pip install "
-            "'netbenefit[plots]'`."
+            "drawing needs matplotlib, which is not installed. Install it with "
+            f"`{install_command('plots')}`."
         ) from error
     return plt
 

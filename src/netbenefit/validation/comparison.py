@@ -26,6 +26,7 @@ from netbenefit.common import (
     format_number,
     format_p_value,
     format_table,
+    install_command,
     one_by_one,
     read_parts,
     shorten,
@@ -278,8 +279,8 @@ def _nemenyi(ranks: FloatArray) -> FloatArray:
         import scikit_posthocs  # type: ignore[import-untyped]  # late: an extra
     except ImportError as error:
         raise ImportError(
-            "Nemenyi's test needs scikit-posthocs, which is not installed. Install it with `pip "
-            "install 'netbenefit[stats]'`."
+            "Nemenyi's test needs scikit-posthocs, which is not installed. Install it with "
+            f"`{install_command('stats')}`."
         ) from error
     result: FloatArray = scikit_posthocs.posthoc_nemenyi_friedman(ranks).to_numpy(dtype=np.float64)
     return result

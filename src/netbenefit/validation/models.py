@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_sample_weight
 
 from netbenefit.cards import Scorecard
-from netbenefit.common import FloatArray, InputError, check_weights, shorten
+from netbenefit.common import FloatArray, InputError, check_weights, install_command, shorten
 from netbenefit.data import match_labels, read_outcome
 from netbenefit.estimators import RiskScoreClassifier, RSSDNBClassifier
 from netbenefit.metrics import TREAT_ALL, TREAT_NONE, Thresholds, ThresholdsLike, as_thresholds
@@ -242,7 +242,7 @@ def xgboost_platt(seed: int) -> PlattScaled:
     except ImportError:
         raise InputError(
             "the model 'xgboost' needs the package xgboost, which is not installed. Install it "
-            "with `pip install 'netbenefit[xgboost]'`, or leave the model out."
+            f"with `{install_command('xgboost')}`, or leave the model out."
         ) from None
     trees = XGBClassifier(
         max_depth=4, learning_rate=0.1, n_estimators=100, random_state=seed, n_jobs=1

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from netbenefit.common import FloatArray, InputError, IntArray, check_option
+from netbenefit.common import FloatArray, InputError, IntArray, check_option, install_command
 from netbenefit.solvers.highs import linear_program
 from netbenefit.solvers.milp.model import TOLERANCE, MilpModel
 
@@ -59,7 +59,7 @@ class Backend(ABC):
 
     name: ClassVar[str]  #: as it is spelled in text
     package: ClassVar[str]  #: what to import
-    install: ClassVar[str]  #: what pip should install
+    extra: ClassVar[str | None] = None  #: of this package that brings it; None: it always comes
 
     def require(self) -> Any:
         """Import the solver's package, or raise an error with the way to install it."""
@@ -68,9 +68,12 @@ class Backend(ABC):
         except ImportError as error:
             raise InputError(
                 f"the {self.name} backend needs the package {self.package!r}, which cannot be "
-                f'imported ({error}). Install it with pip install "{self.install}", or '
+                f"imported ({error}). Install it with `{self._install()}`, or "
                 'use backend="highs".'
             ) from error
+
+    def _install(self) -> str:
+        return f"pip install {self.package}" if self.extra is None else install_command(self.extra)
 
     @abstractmethod
     def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
@@ -86,7 +89,6 @@ class HighsBackend(Backend):
 
     name = "HiGHS"
     package = "highspy"
-    install = "highspy"
 
     def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise, by minimising the negative."""
@@ -195,7 +197,7 @@ class GurobiBackend(Backend):
 
     name = "Gurobi"
     package = "gurobipy"
-    install = "netbenefit[gurobi]"
+    extra = "gurobi"
 
     def solve(self, model: MilpModel, order: Order) -> BackendAnswer:
         """Maximise."""
