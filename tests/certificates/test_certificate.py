@@ -547,4 +547,4 @@ def _most_flow(source, sink, supply, room) -> int:  # type: ignore[no-untyped-de
 
 
 def test_canonical_json() -> None:
-    assert canonical({"b": [1, "½"], "a": None}).decode() == '{"a":null,"b":[1,"½"]}'
+    assert b"".join(canonical({"b": [1, "½"], "a": None})).decode() == '{"a":null,"b":[1,"½"]}'

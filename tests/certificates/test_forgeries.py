@@ -128,7 +128,7 @@ def packed(case: Case) -> Case:
     upper[1, -1], lower[2, -1] = -1, 0
     boxes = replace(boxes, lower=lower, upper=upper, asked=flags)
     checker = checker_of(recount.in_integers(integers.total), boxes)
-    values = [checker.packed.highest(checker.tight, b) for b in range(3)]
+    values = [checker.packed.highest(checker.tight, b, b) for b in range(3)]
     result = prove(problem)
     bound = integers.to_objective(max(values))
     proof = replace(result.proof, bound=bound, boxes=replace(boxes, values=np.array(values)))

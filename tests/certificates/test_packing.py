@@ -172,7 +172,7 @@ def test_no_packed_box_is_worth_less_than_its_best_card(seed: int) -> None:
             if checker.tight.empty[b]:
                 assert not inside.any()
                 continue
-            value = checker.packed.highest(checker.tight, b)
+            value = checker.packed.highest(checker.tight, b, b)
             assert value == slow_value(whole, boxes, b)
             sharp += value < ceiling
             if inside.any():
@@ -379,7 +379,7 @@ def test_proofs_of_packed_boxes_are_accepted_and_lies_are_not() -> None:
         best = vectors[int(np.argmax(worth))]
         whole, boxes = counted(problem), some_partition(rng, problem, 7)
         checker = checker_of(whole, boxes)
-        values = np.array([checker.packed.highest(checker.tight, b) for b in range(len(boxes))])
+        values = np.array([checker.packed.highest(checker.tight, b, b) for b in range(len(boxes))])
         run = Run(problem, "test", float("inf"))
         result = run.result(best, "finished")
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
 from netbenefit.certificates.certificate import pattern_order, with_patterns
-from netbenefit.certificates.packing import PackedBound, members, tighten
+from netbenefit.certificates.packing import PackedBound, Tight, members, tighten
 from netbenefit.certificates.recount import IntegerRecount, RecountedProblem, vectors_of
 from netbenefit.certificates.statement import Check, Claim
 from netbenefit.common import InputError, IntArray
@@ -46,9 +47,9 @@ class FlowBound:
     @classmethod
     def of(cls, units: IntArray, gains: IntArray) -> FlowBound:
         """List the patterns of a problem that are worth calling, and those that are not."""
-        up, down = np.maximum(gains, 0), np.maximum(-gains, 0)
-        good, bad = up.any(axis=0), down.any(axis=0)
-        return cls(units[good], units[bad], up[:, good], down[:, bad])
+        good, bad = (gains > 0).any(axis=0), (gains < 0).any(axis=0)
+        supply, room = np.maximum(gains[:, good], 0), np.maximum(-gains[:, bad], 0)
+        return cls(units[good], units[bad], supply, room)
 
     def highest(self, lower: IntArray, upper: IntArray) -> Iterator[int]:
         """No vector of a box gains more, prices aside; of each of (K, P) boxes, one by one."""
@@ -147,6 +148,8 @@ def _graph(
 # -- whether boxes of whole-number vectors cover a larger box, found out from the boxes alone ------
 
 
+#: Of any width: points, or how far they are from the lowest ones.
+_Ints = NDArray[np.signedinteger[Any]]
 #: Up to this many boxes are compared pair by pair.
 _FEW = 48
 
@@ -156,7 +159,7 @@ class Undecided(Exception):
 
 
 def find_uncovered(
-    lower: IntArray, upper: IntArray, root_lower: IntArray, root_upper: IntArray
+    lower: _Ints, upper: _Ints, root_lower: _Ints, root_upper: _Ints
 ) -> list[int] | None:
     """Return a vector of the root that no box holds, or None where they cover it all.
 
@@ -194,7 +197,7 @@ def find_uncovered(
     return None
 
 
-def _tile(low: IntArray, high: IntArray, box_low: IntArray, box_high: IntArray) -> bool:
+def _tile(low: _Ints, high: _Ints, box_low: _Ints, box_high: _Ints) -> bool:
     """Whether boxes inside a part fill it without overlap."""
     volume = sum(map(math.prod, (box_high - box_low + 1).tolist()))
     if volume != math.prod((high - low + 1).tolist()):
@@ -204,37 +207,32 @@ def _tile(low: IntArray, high: IntArray, box_low: IntArray, box_high: IntArray) 
     return int(overlap.sum()) == len(box_low)  # each with itself alone
 
 
-def _best_cut(
-    low: IntArray, high: IntArray, box_low: IntArray, box_high: IntArray
-) -> tuple[int, int]:
+def _best_cut(low: _Ints, high: _Ints, box_low: _Ints, box_high: _Ints) -> tuple[int, int]:
     """Choose column and last value of the lower half; some box has an edge there."""
-    n_boxes, n_columns = box_low.shape
-    widths = high - low + 1
-    first = np.concatenate([[0], np.cumsum(widths)[:-1]])  # where a column's values start
-    starts = _count(box_low - low + first, int(widths.sum()))
-    ends = _count(box_high - low + first, int(widths.sum()))
-    before = n_boxes * np.repeat(np.arange(n_columns), widths)
-    begun = np.cumsum(starts) - before  # boxes that start at a value or below it
-    ended = np.cumsum(ends) - before
-    cost = (begun - ended) * (n_boxes + 1) + np.maximum(begun, n_boxes - ended)
-    edge = ends > 0
-    edge[:-1] |= starts[1:] > 0
-    edge[first + widths - 1] = False  # above the highest value there is nothing to cut off
-    place = int(np.argmin(np.where(edge, cost, np.iinfo(np.int64).max)))
-    column = int(np.searchsorted(first, place, side="right")) - 1
-    return column, int(low[column] + place - first[column])
-
-
-def _count(places: IntArray, size: int) -> NDArray[np.int64]:
-    return np.bincount(places.ravel(), minlength=size).astype(np.int64)
+    n_boxes, best = len(box_low), (np.iinfo(np.int64).max, 0, 0)
+    for k in np.flatnonzero(low < high).tolist():  # above the highest value is nothing to cut off
+        width = int(high[k]) - int(low[k]) + 1
+        starts = np.bincount(box_low[:, k] - low[k], minlength=width)
+        ends = np.bincount(box_high[:, k] - low[k], minlength=width)[:-1]
+        begun = np.cumsum(starts[:-1])  # boxes that start at a value or below it
+        ended = np.cumsum(ends)
+        cost = (begun - ended) * (n_boxes + 1) + np.maximum(begun, n_boxes - ended)
+        cost[(ends == 0) & (starts[1:] == 0)] = best[0]  # no edge of a box
+        place = int(np.argmin(cost))
+        best = min(best, (int(cost[place]), k, int(low[k]) + place))
+    return best[1:]
 
 
 #: Most vectors of a box that are checked one by one.
 _MOST_VECTORS = 2_000_000
 
 
+#: Points of boxes that are looked at together: arrays of many boxes take memory many times over.
+_BLOCK = 2**18
+
+
 class BoxChecker:
-    """The boxes of a proof, clipped to the search space, next to the problem.
+    """The boxes of a proof, next to the problem.
 
     Methods return what is wrong with the first bad box, or None.
     """
@@ -242,19 +240,55 @@ class BoxChecker:
     def __init__(self, integers: IntegerRecount, boxes: Boxes) -> None:
         statement = integers.recount.statement
         self.integers, self.statement, self.boxes = integers, statement, boxes
-        shape = len(boxes), len(statement.questions)
-        either: Any = np.full(shape, Asked.EITHER, dtype=np.uint8)
-        self.asked: IntArray = either if boxes.asked is None else boxes.asked
-        self.lower = np.maximum(boxes.lower, statement.lower)
-        self.upper = np.minimum(boxes.upper, statement.upper)
-        #: What the limits leave of the boxes.
-        self.tight = tighten(statement, boxes.lower, boxes.upper, self.asked)
-        self.paid = self.tight.paid(integers.price, integers.question_price, members(statement))
-        self._flow = FlowBound.of(integers.units, integers.gains)
+        self.first = 0  #: number of the first box, where these are a part of all
         packing = boxes.packing
         if packing is not None:
             packing = with_patterns(boxes, pattern_order(integers.recount.table)).packing
         self.packed = PackedBound(integers, packing)
+
+    def blocks(self) -> Iterator[BoxChecker]:
+        """Yield some thousands of boxes at a time."""
+        if (self.boxes.reasons == Reason.SHIFTED).any():
+            _ = self._one_hot_groups  # once, for all of them
+        if (self.boxes.reasons == Reason.FLOW).any():
+            _ = self._flow
+        step = max(1, _BLOCK // self.statement.lower.size)
+        boxes = self.boxes
+        for first in range(0, len(boxes), step):
+            part, some = copy(self), slice(first, first + step)
+            for own in ("tight", "paid"):
+                part.__dict__.pop(own, None)
+            part.first = first
+            part.boxes = Boxes(
+                boxes.lower[some],
+                boxes.upper[some],
+                boxes.values[some],
+                boxes.reasons[some],
+                None if boxes.asked is None else boxes.asked[some],
+            )
+            yield part
+
+    @cached_property
+    def tight(self) -> Tight:
+        """What the limits leave of the boxes."""
+        asked: Any = self.boxes.asked
+        if asked is None:
+            shape = len(self.boxes), len(self.statement.questions)
+            asked = np.full(shape, Asked.EITHER, dtype=np.uint8)
+        return tighten(self.statement, self.boxes.lower, self.boxes.upper, asked)
+
+    @cached_property
+    def paid(self) -> IntArray:
+        """What all cards of a box pay."""
+        prices = self.integers.price, self.integers.question_price
+        return self.tight.paid(*prices, members(self.statement))
+
+    @cached_property
+    def _flow(self) -> FlowBound:
+        return FlowBound.of(self.integers.units, self.integers.gains)
+
+    def _box(self, b: int) -> str:
+        return f"box {self.first + b + 1}"
 
     def having(self, *reasons: Reason) -> NDArray[np.intp]:
         """Which boxes have one of these reasons, and are not empty by the limits."""
@@ -262,20 +296,21 @@ class BoxChecker:
 
     # -- what single columns of a box can be -------------------------------------------------------
 
-    @cached_property
-    def _ranges(self) -> tuple[IntArray, IntArray, NDArray[np.bool_], NDArray[np.bool_], IntArray]:
+    def _ranges(
+        self, which: NDArray[np.intp]
+    ) -> tuple[IntArray, IntArray, NDArray[np.bool_], NDArray[np.bool_], IntArray]:
         """Lowest and highest allowed value, whether 0 and whether another is, least size."""
-        columns = [self._column_ranges(k) for k in range(self.lower.shape[1])]
+        columns = [self._column_ranges(k, which) for k in range(self.statement.lower.size)]
         low, high, zero, other, least = np.stack(columns, axis=2)
         return low, high, zero.astype(np.bool_), other.astype(np.bool_), least
 
-    def _column_ranges(self, k: int) -> IntArray:
-        """(5, B): the same of one column; each pair of ends is looked up once."""
+    def _column_ranges(self, k: int, which: NDArray[np.intp]) -> IntArray:
+        """(5, boxes): the same of one column; each pair of ends is looked up once."""
         allowed = self._allowed(k)
         lowest, highest = int(self.statement.lower[k]), int(self.statement.upper[k])
         width = highest - lowest + 1
-        first = self.tight.lower[:, k].clip(lowest, highest) - lowest
-        last = self.tight.upper[:, k].clip(lowest, highest) - lowest
+        first = self.tight.lower[which, k].clip(lowest, highest) - lowest
+        last = self.tight.upper[which, k].clip(lowest, highest) - lowest
         pairs, place = np.unique(first * width + last, return_inverse=True)
         found = []
         for pair in pairs.tolist():
@@ -303,9 +338,12 @@ class BoxChecker:
 
     def wrong_forbidden(self) -> str | None:
         """Boxes that are claimed to hold no allowed vector."""
-        low, high, zero, other, least = self._ranges
+        which = self.having(Reason.FORBIDDEN)
+        if not which.size:
+            return None
+        low, high, zero, other, least = self._ranges(which)
         limits = self.statement.limits
-        empty = self.tight.empty | (low > high).any(axis=1)
+        empty = (low > high).any(axis=1)
         empty |= least.sum(axis=1) > limits.total
         rows = [*limits.support, np.ones(low.shape[1], dtype=np.int64)]
         for row, limit in zip(
@@ -315,10 +353,9 @@ class BoxChecker:
             counts = np.where(zero, np.where(other, np.minimum(row, 0), 0), row)
             empty |= counts.sum(axis=1) > limit
         empty |= self._questions(~zero).sum(axis=1) > limits.asked.most
-        which = self.having(Reason.FORBIDDEN)
-        which = which[~empty[which]]
-        low, high, far = low[which], high[which], np.zeros(which.size, dtype=np.bool_)
-        for q, own, apart in self._differences:
+        which, low, high = which[~empty], low[~empty], high[~empty]
+        far = np.zeros(which.size, dtype=np.bool_)
+        for q, own, apart in self._differences():
             for d in apart:
                 # In all vectors of the box, these answers lie at least so far apart.
                 nearest = low[:, own] @ np.maximum(d, 0) + high[:, own] @ np.minimum(d, 0)
@@ -326,10 +363,8 @@ class BoxChecker:
         for b in which[~far].tolist():
             wrong = self._allowed_vector(b)
             if wrong is not None:
-                return (
-                    f"box {b + 1} is claimed to hold no allowed points, but {wrong} could not be "
-                    "ruled out"
-                )
+                text = f"{self._box(b)} is claimed to hold no allowed points"
+                return f"{text}, but {wrong} could not be ruled out"
         return None
 
     def _questions(self, used: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -339,16 +374,18 @@ class BoxChecker:
         result: NDArray[np.bool_] = np.stack(columns, axis=1)
         return result
 
-    @cached_property
-    def _differences(self) -> list[tuple[int, NDArray[np.intp], IntArray]]:
-        """Of each question with limited answers, its columns and what any two answers differ by."""
-        asked, result = self.statement.questions, []
+    def _answers(self) -> Iterator[tuple[int, NDArray[np.intp], IntArray]]:
+        """Yield each question with limited answers, its columns and the codes of its answers."""
+        asked = self.statement.questions
         for q in np.unique(asked.of_answer).tolist():
             own = np.flatnonzero(asked.of_column == q)
-            codes = asked.answers[asked.of_answer == q][:, own]
-            pairs = (codes[:, None] - codes).reshape(-1, own.size)
-            result.append((q, own, np.unique(pairs[pairs.any(axis=1)], axis=0)))
-        return result
+            yield q, own, asked.answers[asked.of_answer == q][:, own]
+
+    def _differences(self) -> Iterator[tuple[int, NDArray[np.intp], IntArray]]:
+        """Yield of each answer what it differs by from the others to its question."""
+        for q, own, codes in self._answers():
+            for one in codes:
+                yield q, own, one - codes
 
     def _allowed_vector(self, b: int) -> str | None:
         """Some allowed vector of a box, in words; None where there is none."""
@@ -363,6 +400,8 @@ class BoxChecker:
     def wrong_doubled(self) -> str | None:
         """Boxes whose vectors are claimed to be no better than their doubles."""
         which = self.having(Reason.DOUBLED)
+        if not which.size:
+            return None
         low, high = self.tight.lower[which], self.tight.upper[which]
         beyond = ((2 * low < self.statement.lower) | (2 * high > self.statement.upper)).any(axis=1)
         largest = 2 * np.maximum(np.abs(low), np.abs(high)).sum(axis=1)
@@ -375,17 +414,16 @@ class BoxChecker:
             lost = allowed[~np.isin(2 * allowed, allowed)]  # allowed, but not their doubles
             holds = np.searchsorted(lost, low[:, k]) < np.searchsorted(lost, high[:, k], "right")
             wrong[f"{name!r} may not have some of the doubled points"] = holds
-        for q, own, apart in self._differences:
-            far = np.zeros(which.size, dtype=np.bool_)
+        for q, own, apart in self._differences():
+            text = f"doubled answers to {self.statement.questions.names[q]!r} may lie too far apart"
+            far = wrong.setdefault(text, np.zeros(which.size, dtype=np.bool_))
             for d in apart:
                 most = high[:, own] @ np.maximum(d, 0) + low[:, own] @ np.minimum(d, 0)
                 far |= 2 * most > self.statement.limits.asked.spread[q]
-            name = self.statement.questions.names[q]
-            wrong[f"doubled answers to {name!r} may lie too far apart"] = far
         for reason, boxes in wrong.items():
             if boxes.any():
                 b = int(which[np.argmax(boxes)])
-                return f"box {b + 1} is claimed to be doubled, but {reason}"
+                return f"{self._box(b)} is claimed to be doubled, but {reason}"
         return None
 
     def wrong_shifted(self) -> str | None:
@@ -411,17 +449,18 @@ class BoxChecker:
             or statement.questions.grouped
         )
         if counted or not full or statement.limits.total < most:
-            return f"box {which[0] + 1} is claimed to be shifted, which is not free here"
+            return f"{self._box(which[0])} is claimed to be shifted, which is not free here"
         moved = np.zeros(which.size, dtype=np.bool_)
-        for first, last in self._one_hot_groups():
+        for first, last in self._one_hot_groups:
             low, high = self.tight.lower[which, first:last], self.tight.upper[which, first:last]
             down = (low[:, 0] > 0) & (low > statement.lower[first:last]).all(axis=1)
             up = (high[:, 0] < 0) & (high < statement.upper[first:last]).all(axis=1)
             moved |= down | up
         if not moved.all():
-            return f"box {which[np.argmin(moved)] + 1} is claimed to be shifted, but cannot be"
+            return f"{self._box(which[np.argmin(moved)])} is claimed to be shifted, but cannot be"
         return None
 
+    @cached_property
     def _one_hot_groups(self) -> list[tuple[int, int]]:
         """Runs of columns, of which exactly one is 1 in every row and that may all have no points.
 
@@ -454,7 +493,8 @@ class BoxChecker:
         Doubling does nothing to it; and shifting may do no more than that.
         """
         which = self.having(Reason.DOUBLED)
-        doubled = ((self.lower[which] <= 0) & (self.upper[which] >= 0)).all(axis=1).any()
+        low, high = self.boxes.lower[which], self.boxes.upper[which]
+        doubled = ((low <= 0) & (high >= 0)).all(axis=1).any()
         inside = ((self.statement.lower <= 0) & (self.statement.upper >= 0)).all()
         return bool(doubled or (inside and self.having(Reason.SHIFTED).size))
 
@@ -474,7 +514,7 @@ class BoxChecker:
                     return wrong
             elif reasons[b] == Reason.PACKED:
                 try:
-                    value = self.packed.highest(tight, b)
+                    value = self.packed.highest(tight, b, self.first + b)
                 except InputError as error:
                     return str(error)
                 if value > self.boxes.values[b]:
@@ -483,24 +523,23 @@ class BoxChecker:
 
     def _too_low(self, b: int, kind: str, value: int) -> str:
         stated = int(self.boxes.values[b])
-        return f"box {b + 1} is claimed to be worth {stated} at most; its {kind} bound is {value}"
+        kept = f"{self._box(b)} is claimed to be worth {stated} at most"
+        return f"{kept}; its {kind} bound is {value}"
 
     def _wrong_count(self, b: int, stated: int) -> str | None:
         if self._volume(b) > _MOST_VECTORS:
-            return f"box {b + 1} is claimed to have been counted, but is too large for that"
+            return f"{self._box(b)} is claimed to have been counted, but is too large for that"
         for vectors in self._vectors(b):
             best = self.integers.highest(vectors)
             if best is not None and best[0] > stated:
-                return (
-                    f"box {b + 1} is claimed to be worth {stated} at most, but {best[1].tolist()} "
-                    f"in it is worth {best[0]}"
-                )
+                text = f"{self._box(b)} is claimed to be worth {stated} at most"
+                return f"{text}, but {best[1].tolist()} in it is worth {best[0]}"
         return None
 
     # -- vectors of a box --------------------------------------------------------------------------
 
     def _volume(self, b: int) -> int:
-        return math.prod(len(self._between(b, k)) for k in range(self.lower.shape[1]))
+        return math.prod(len(self._between(b, k)) for k in range(self.statement.lower.size))
 
     def _between(self, b: int, k: int) -> list[int]:
         allowed = self._allowed(k)
@@ -511,7 +550,7 @@ class BoxChecker:
     def _vectors(self, b: int) -> Iterator[IntArray]:
         """Yield the vectors that limits allow, rates aside, some thousands at a time."""
         limits = self.statement.limits
-        for part in vectors_of([self._between(b, k) for k in range(self.lower.shape[1])]):
+        for part in vectors_of([self._between(b, k) for k in range(self.statement.lower.size)]):
             used = (part != 0).astype(np.int64)
             fine = (used @ limits.support.T <= limits.support_limit).all(axis=1)
             fine &= used.sum(axis=1) <= self.statement.max_features
@@ -519,8 +558,9 @@ class BoxChecker:
             asked = self._questions(part != 0)
             fine &= asked.sum(axis=1) <= limits.asked.most
             fine &= (asked | ~self.tight.certain[b]).all(axis=1)
-            for q, own, apart in self._differences:
-                fine &= (part[:, own] @ apart.T <= limits.asked.spread[q]).all(axis=1)
+            for q, own, codes in self._answers():
+                worth = part[:, own] @ codes.T
+                fine &= worth.max(axis=1) - worth.min(axis=1) <= limits.asked.spread[q]
             if fine.any():
                 yield part[fine]
 
@@ -610,9 +650,10 @@ def _check_boxes(
         yield Check("boxes", False, wrong)
         return
     yield _check_cover(checker)
-    yield _check_valueless(checker)
-    yield _check_values(checker, sample, seed)
-    yield _check_highest(checker, bound)
+    seen = _look(checker, weigh=sample is not None)
+    yield seen.valueless
+    yield _check_values(checker, seen, sample, seed)
+    yield _check_highest(checker, seen, bound)
 
 
 def _misfit(integers: IntegerRecount, boxes: Boxes) -> str | None:
@@ -633,18 +674,33 @@ def _misfit(integers: IntegerRecount, boxes: Boxes) -> str | None:
 
 def _check_cover(checker: BoxChecker) -> Check:
     statement, boxes = checker.statement, checker.boxes
+    n_columns, widths = statement.lower.size, statement.upper - statement.lower
     # Whether a question is asked is one more coordinate, 0 or 1, where some box cares.
-    flags = checker.asked[:, (checker.asked != Asked.EITHER).any(axis=0)]
-    lower = np.hstack([checker.lower, flags == Asked.YES])
-    upper = np.hstack([checker.upper, flags != Asked.NO])
-    root_lower = np.append(statement.lower, np.zeros(flags.shape[1], dtype=np.int64))
-    root_upper = np.append(statement.upper, np.ones(flags.shape[1], dtype=np.int64))
+    cares = np.zeros(0, dtype=np.intp)
+    if boxes.asked is not None:
+        cares = np.flatnonzero((boxes.asked != Asked.EITHER).any(axis=0))
+    # All are counted from the lowest one, in few bytes: columns have some thousand values at most.
+    lower = np.zeros((len(boxes), n_columns + cares.size), dtype=np.int16)
+    upper = np.ones_like(lower)
+    step = max(1, _BLOCK // n_columns)
+    for first in range(0, len(boxes), step):
+        some = slice(first, first + step)
+        low, high = boxes.lower[some] - statement.lower, boxes.upper[some] - statement.lower
+        lower[some, :n_columns] = np.clip(low, 0, widths + 1)
+        upper[some, :n_columns] = np.clip(high, -1, widths)
+        if boxes.asked is not None:
+            flags = boxes.asked[some][:, cares]
+            lower[some, n_columns:] = flags == Asked.YES
+            upper[some, n_columns:] = flags != Asked.NO
+    root_lower = np.zeros(lower.shape[1], dtype=np.int16)
+    root_upper = np.append(widths, np.ones(cares.size)).astype(np.int16)
     try:
         gap = find_uncovered(lower, upper, root_lower, root_upper)
     except Undecided:
         return Check("cover", False, "the boxes overlap too much to see whether they cover all")
     if gap is not None:
-        return Check("cover", False, f"no box holds the points {gap[: statement.lower.size]}")
+        points = (np.array(gap)[:n_columns] + statement.lower).tolist()
+        return Check("cover", False, f"no box holds the points {points}")
     # Boxes that hold all points and no more volume than those share no point.
     everything = math.prod((root_upper - root_lower + 1).tolist())
     if sum(_volumes(lower, upper)) > everything:
@@ -652,35 +708,62 @@ def _check_cover(checker: BoxChecker) -> Check:
     return Check("cover", True, f"{len(boxes):,} boxes hold all points, each in one of them")
 
 
-def _volumes(lower: IntArray, upper: IntArray) -> list[int]:
+def _volumes(lower: _Ints, upper: _Ints) -> Iterator[int]:
     """Number of vectors of each box."""
-    return [math.prod(widths) for widths in np.maximum(upper - lower + 1, 0).tolist()]
+    step = max(1, _BLOCK // lower.shape[1])
+    for first in range(0, len(lower), step):
+        some = slice(first, first + step)
+        for widths in np.maximum(upper[some] - lower[some] + 1, 0).tolist():
+            yield math.prod(widths)
 
 
-def _check_valueless(checker: BoxChecker) -> Check:
-    wrong = checker.wrong_forbidden() or checker.wrong_doubled() or checker.wrong_shifted()
-    if wrong is not None:
-        return Check("reasons", False, wrong)
+class _Seen(NamedTuple):
+    """What a first look at all boxes shows."""
+
+    valueless: Check  #: of boxes that need no value
+    valued: IntArray  #: the boxes whose values count
+    weight: NDArray[np.float64]  #: what each of them could hide, where they are weighed
+    needs_zero: bool
+
+
+def _look(checker: BoxChecker, *, weigh: bool) -> _Seen:
     kinds = (Reason.FORBIDDEN, Reason.DOUBLED, Reason.SHIFTED)
-    forbidden, doubled, shifted = (checker.having(reason).size for reason in kinds)
+    counts, needs_zero, wrong = [0, 0, 0], False, None
+    valued, weight = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+    for part in checker.blocks():
+        wrong = wrong or part.wrong_forbidden() or part.wrong_doubled() or part.wrong_shifted()
+        counts = [n + part.having(kind).size for n, kind in zip(counts, kinds, strict=True)]
+        needs_zero |= part.needs_zero()
+        which = part.having(*_VALUED)
+        valued.append(which + part.first)
+        if weigh:
+            weight.append(_hidden(part, which))
     text = (
-        f"{forbidden:,} boxes hold nothing allowed, {doubled:,} are no better than their doubles, "
-        f"{shifted:,} no better than when shifted"
+        f"{counts[0]:,} boxes hold nothing allowed, {counts[1]:,} are no better than their "
+        f"doubles, {counts[2]:,} no better than when shifted"
     )
-    return Check("reasons", True, text)
+    check = Check("reasons", wrong is None, text if wrong is None else wrong)
+    return _Seen(check, np.concatenate(valued), np.concatenate(weight), needs_zero)
 
 
-def _check_values(checker: BoxChecker, sample: int | None, seed: int) -> Check:
-    which = checker.having(*_VALUED)
+def _check_values(checker: BoxChecker, seen: _Seen, sample: int | None, seed: int) -> Check:
+    which = seen.valued
     text = f"all {which.size:,} boxes are worth no more than stated"
     ok: bool | None = True
     if sample is not None and sample < which.size:
-        drawn = _draw(checker, which, sample, seed)
+        share = seen.weight / seen.weight.sum()
+        rng = np.random.default_rng(seed)
+        drawn = np.unique(which[rng.choice(which.size, sample, p=share)])
         text = f"{drawn.size:,} of {which.size:,} boxes, drawn with seed {seed}, are worth no more "
         text += f"than stated: {sample_text(sample)}"
         which, ok = drawn, None
-    wrong = checker.wrong_value(*which.tolist())
-    return Check("values", False, wrong) if wrong is not None else Check("values", ok, text)
+    for part in checker.blocks():
+        first, last = np.searchsorted(which, [part.first, part.first + len(part.boxes)])
+        these = which[first:last] - part.first
+        wrong = part.wrong_value(*these.tolist()) if these.size else None
+        if wrong is not None:
+            return Check("values", False, wrong)
+    return Check("values", ok, text)
 
 
 def sample_text(size: int) -> str:
@@ -692,33 +775,32 @@ def sample_text(size: int) -> str:
     )
 
 
-def _draw(checker: BoxChecker, which: IntArray, sample: int, seed: int) -> IntArray:
-    """Draw boxes by what a false one could hide.
+def _hidden(part: BoxChecker, which: IntArray) -> NDArray[np.float64]:
+    """What false boxes could hide, by which they are drawn.
 
     That is how far its value lies below what calls alone could be worth, times the number of its
     cards in bits: a few large boxes with false values would hide a better card from a draw by
     number, many small ones from a draw by volume.
     """
-    gains = checker.integers.gains
-    ceiling = int(np.maximum(gains, 0).sum()) - checker.paid[which].astype(np.float64)
-    excess = np.maximum(ceiling - checker.boxes.values[which], 1.0)
-    volumes = _volumes(checker.tight.lower[which], checker.tight.upper[which])
-    weight = excess * [1 + math.log2(max(volume, 1)) for volume in volumes]
-    rng = np.random.default_rng(seed)
-    drawn: IntArray = np.unique(which[rng.choice(which.size, sample, p=weight / weight.sum())])
-    return drawn
+    gains = part.integers.gains
+    ceiling = int(np.maximum(gains, 0).sum()) - part.paid[which].astype(np.float64)
+    excess = np.maximum(ceiling - part.boxes.values[which], 1.0)
+    volumes = _volumes(part.tight.lower[which], part.tight.upper[which])
+    bits = np.array([1 + math.log2(max(volume, 1)) for volume in volumes])
+    hidden: NDArray[np.float64] = excess * bits
+    return hidden
 
 
-def _check_highest(checker: BoxChecker, bound: Fraction) -> Check:
+def _check_highest(checker: BoxChecker, seen: _Seen, bound: Fraction) -> Check:
     integers, recount = checker.integers, checker.integers.recount
-    which = checker.having(*_VALUED)
+    which = seen.valued
     if which.size:
         b = int(which[np.argmax(checker.boxes.values[which])])
         highest = integers.to_objective(int(checker.boxes.values[b]))
         if highest > bound:
             text = f"box {b + 1} may be worth {float(highest):.9f}, above {float(bound):.9f}"
             return Check("bound", False, text)
-    if checker.needs_zero():
+    if seen.needs_zero:
         zero = [0] * recount.statement.lower.size
         exact = None if recount.forbids(zero) else recount.evaluate(zero)
         if exact is not None and exact.objective > bound:

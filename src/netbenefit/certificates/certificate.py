@@ -51,17 +51,20 @@ if TYPE_CHECKING:  # the judge reads this module, and needs no teacher
 # fails then is the arithmetic, which :mod:`netbenefit.certificates.judge` does again.
 
 
-def canonical(data: Any) -> bytes:
-    """JSON with sorted keys, no spaces, in UTF-8: one text for one meaning."""
-    text = json.dumps(
-        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+def canonical(data: Any) -> Iterator[bytes]:
+    """JSON with sorted keys, no spaces, in UTF-8, in pieces: one text for one meaning."""
+    encoder = json.JSONEncoder(
+        sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
-    return text.encode()
+    return (piece.encode() for piece in encoder.iterencode(data))
 
 
 def json_digest(data: Any) -> str:
     """SHA-256 of :func:`canonical`, in hexadecimal."""
-    return hashlib.sha256(canonical(data)).hexdigest()
+    digest = hashlib.sha256()
+    for piece in canonical(data):
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def pattern_order(table: PatternTable) -> IntArray:
@@ -94,7 +97,7 @@ def table_digest(table: PatternTable) -> str:
     }
     order = pattern_order(table)
     small = np.dtype(kind).newbyteorder("<")
-    digest = hashlib.sha256(canonical(header) + b"\n")
+    digest = hashlib.sha256(b"".join(canonical(header)) + b"\n")
     digest.update(np.ascontiguousarray(table.codes[order], dtype="<i8").tobytes())
     for rows in (table.events, table.others):
         digest.update(rows[order].astype(small).tobytes())
@@ -104,7 +107,11 @@ def table_digest(table: PatternTable) -> str:
 SCHEMA = "netbenefit.certificate"
 VERSIONS = (6,)
 #: Bytes that the text of any file may take, and as many more for each byte of a gzip file.
-_FREE, _SHARE = 2**24, 30
+_FREE, _SHARE = 2**22, 30
+#: Bytes that JSON may take when it is parsed, where each of these takes so many at most: text that
+#: hardly costs anything when packed could become millions of objects.
+_PARSED = 2**27
+_TAKES = {"{": 300, "[": 72, ",": 40, '"': 32}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +161,8 @@ class Certificate:
     @classmethod
     def _read(cls, text: str, size: int) -> Certificate:
         """Read the text of a file of ``size`` bytes."""
+        if sum(bytes_ * text.count(sign) for sign, bytes_ in _TAKES.items()) > _PARSED:
+            raise InputError("not a certificate: it holds more values than any does.")
         data = parse(text, "a certificate", "The file is damaged or incomplete.")
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise InputError(
@@ -211,7 +220,7 @@ def _check_digest(data: dict[str, Any], what: str) -> None:
     rest = {key: value for key, value in data.items() if key != "digest"}
     try:
         digest = json_digest(rest)
-    except ValueError:  # an infinite number, or half a character
+    except (ValueError, RecursionError):  # an infinite number, half a character, endless brackets
         raise InputError(f"{what} holds what JSON cannot. The file is damaged.") from None
     if digest != data["digest"]:
         raise InputError(

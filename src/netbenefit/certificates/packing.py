@@ -108,8 +108,12 @@ def _shrink(statement: Statement, low: IntArray, high: IntArray) -> None:
 # -- the bound -------------------------------------------------------------------------------------
 
 
-#: Entries of a box times columns that are looked at together.
-_AT_ONCE = 2**22
+#: Patterns of entries times columns that are looked at together.
+_AT_ONCE = 2**21
+#: Members that a conflict may have, even if there are fewer patterns.
+_MOST_MEMBERS = 2**12
+#: Entries that are measured together.
+_PART = 2**18
 #: Sums of multipliers stay below this.
 _ROOM = 2.0**61
 
@@ -142,6 +146,8 @@ class PackedBound:
         gains, statement = self.integers.gains, self._statement
         if (np.diff(one.start) < 2).any():
             return "a conflict has fewer than two patterns"
+        if (np.diff(one.start) > max(_MOST_MEMBERS, gains.shape[1])).any():
+            return f"a conflict has more members than patterns, and than {_MOST_MEMBERS:,}"
         if len(one) and (
             one.threshold.min() < 0
             or one.threshold.max() >= gains.shape[0]
@@ -162,8 +168,8 @@ class PackedBound:
                 return "the times of a conflict do not add up to 0, or one of them is 0"
         return None
 
-    def highest(self, tight: Tight, b: int) -> int:
-        """No card of box ``b`` is worth more."""
+    def highest(self, tight: Tight, b: int, box: int) -> int:
+        """No card of box ``b`` of these is worth more, which is number ``box`` of all."""
         low, high = tight.lower[b], tight.upper[b]
         fixed = low == high
         decided = fixed | (tight.used[b] & ((low >= 0) | (high <= 0)))
@@ -171,9 +177,9 @@ class PackedBound:
         zero = np.zeros(low.size, dtype=np.int64)
         sums = _Sums(calls, zero, zero.copy(), {})
         worth = 0
-        for entries in self._entries(b):
+        for entries in self._entries(box):
             worth += self._add(entries, sums, cell, low, high, decided)
-        fined, prices, question_price = self._prices(b)
+        fined, prices, question_price = self._prices(box)
         worth += fined + sum(max(pair) for pair in sums.pools.values())
         worth += int(np.maximum(sums.calls, 0).sum())
         charge = np.where(decided, 0, np.maximum(sums.plus, sums.minus)).tolist()
@@ -209,17 +215,26 @@ class PackedBound:
         return result
 
     def _entries(self, b: int) -> Iterator[slice]:
-        """Yield the entries of a box, some thousands at a time."""
+        """Yield the entries of a box, some thousands of patterns at a time."""
         if self.packing is None:
             return
-        step = max(1, _AT_ONCE // self.integers.units.shape[1])
+        most = max(1, _AT_ONCE // self.integers.units.shape[1])
         first, last = (int(v) for v in self.packing.start[b : b + 2])
-        one = self.packing.conflicts
-        size = np.diff(one.start)[self.packing.conflict[first:last]]
-        if float((self.packing.amount[first:last].astype(np.float64) * size).sum()) >= _ROOM:
+        packing, sizes = self.packing, np.diff(self.packing.conflicts.start)
+        parts = [slice(a, min(last, a + _PART)) for a in range(first, last, _PART)]
+        total = sum(
+            float((packing.amount[part].astype(np.float64) * sizes[packing.conflict[part]]).sum())
+            for part in parts
+        )
+        if total >= _ROOM:
             raise InputError(f"the multipliers of box {b + 1} are too large.")
-        for start in range(first, last, step):
-            yield slice(start, min(last, start + step))
+        for part in parts:
+            start, ends = 0, np.cumsum(sizes[packing.conflict[part]])
+            while start < ends.size:
+                before = int(ends[start - 1]) if start else 0
+                stop = max(start + 1, int(np.searchsorted(ends, before + most, "right")))
+                yield slice(part.start + start, part.start + stop)
+                start = stop
 
     def _add(
         self,

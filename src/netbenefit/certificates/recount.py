@@ -7,6 +7,7 @@ shared with a solver.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from netbenefit.cards import Kind, PerUnit, Readings, Term, numeric_column
 from netbenefit.certificates.certificate import pattern_order
-from netbenefit.certificates.statement import Lesson, Statement
+from netbenefit.certificates.statement import MOST_CODES, Lesson, Statement
 from netbenefit.common import InputError, IntArray, find_decimals, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
@@ -112,6 +113,9 @@ def limits_differ(statement: Statement, table: PatternTable, points: Sequence[in
     """
     try:
         constraints = [from_json(item) for item in statement.constraints]
+        rows = sum(1 + len(getattr(one, "features", ())) for one in constraints)
+        if rows * len(statement.names) > MOST_CODES:
+            return "its constraints are too many to be put into arrays"
         for constraint in constraints:
             fits = len(points) == len(statement.names)
             if fits and not constraint.allows(points, statement.names):
@@ -140,18 +144,16 @@ def _same(statement: Statement, form: Form) -> bool:
         np.array_equal(statement.lower, form.lower)
         and np.array_equal(statement.upper, form.upper)
         and statement.max_features == form.size
-        and _allowed_values(mine, statement) == _allowed_values(yours, statement)
+        and all(
+            np.array_equal(mine.values[k, :width], yours.values[k, :width])
+            for k, width in enumerate((statement.upper - statement.lower + 1).tolist())
+        )
         and _rows(mine) == _rows(yours)
         and mine.total == yours.total
         and mine.rates == yours.rates
         and mine.asked.most == yours.asked.most
         and np.array_equal(mine.asked.spread, yours.asked.spread)
     )
-
-
-def _allowed_values(limits: Limits, statement: Statement) -> list[list[bool]]:
-    widths = (statement.upper - statement.lower + 1).tolist()
-    return [limits.values[k, :width].tolist() for k, width in enumerate(widths)]
 
 
 def _rows(limits: Limits) -> list[tuple[list[int], int]]:
@@ -171,6 +173,10 @@ def questions_differ(statement: Statement, table: PatternTable) -> str | None:
     3. Answers limit points, so that stated ones have to be answers that rows give, or all zeros, to
        questions of several columns of zeros and ones: any other would hide cards from the claim.
     """
+    per = Counter(term.feature for term in statement.terms)
+    about = sum(2 * n + 3 for n in per.values() if n > 1)  # answers: at, and between, its limits
+    if about * len(statement.terms) > MOST_CODES or 2 * max(per.values()) ** 2 > MOST_CODES:
+        return "it has too many conditions for their answers to be listed"
     stated, told = statement.questions, Questions.of_terms(statement.terms)  # 1.
     known = told, Questions.single(statement.names)
     if (statement.readings or told.grouped) and not any(_alike(stated, one) for one in known):
@@ -215,6 +221,8 @@ def _alike(one: Questions, other: Questions) -> bool:
 _ROOM = 2**62
 #: Where a scale without rounding stays below this, there is no reason to round.
 _EXACT = 2**40
+#: Most numbers in the gains: thresholds times distinct rows.
+_MOST_GAINS = 2**24
 #: Vectors of a box that are counted at once.
 _CHUNK = 2048
 
@@ -379,6 +387,11 @@ class RecountedProblem:
             m * c * 10 ** (digits - d)
             for m, c, d in zip(most, codes, self.table.decimals, strict=True)
         )
+        if len(self.statement.thresholds) * len(self.table) > _MOST_GAINS:
+            raise InputError(
+                f"{len(self.statement.thresholds):,} thresholds for {len(self.table):,} distinct "
+                f"rows are too many: the judge takes a product of up to {_MOST_GAINS:,}."
+            )
         if 4 * reach >= 2**63:
             raise InputError("scores could exceed 64-bit integers.")
         answers = np.abs(self.statement.questions.answers).tolist()
@@ -394,7 +407,8 @@ class RecountedProblem:
         rule = total * self.statement.rule_penalty
         question = total * (self.statement.penalty - self.statement.rule_penalty)
         exact = rule.denominator == 1 and question.denominator == 1
-        rows, kept, constant = [], [], Fraction(0)
+        rows: list[Any] = []  # of 64-bit integers as soon as they fit, as lists take far more
+        kept, constant, largest = [], Fraction(0), 0
         for i, (weight, odds) in enumerate(zip(self.statement.weights, self.odds, strict=True)):
             found = total * weight / (self.total * one)
             if weight * odds == 0:
@@ -402,14 +416,14 @@ class RecountedProblem:
                 continue
             kept.append(i)
             row, whole = self._gains(events, others, found, odds)
-            rows.append(row)
-            exact = exact and whole
-        largest = sum(abs(g) for row in rows for g in row)
+            size = sum(map(abs, row))
+            rows.append(np.array(row, dtype=np.int64) if size < _ROOM else row)
+            exact, largest = exact and whole, largest + size
         if self.statement.limits.rates is not None and largest >= _ROOM:
             # Rates may force calls that lose more than there is room for: less of it is counted.
             cut, exact = _ROOM // (4 * sum(map(len, rows))), False
-            rows = [[max(gain, -cut) for gain in row] for row in rows]
-            largest = sum(abs(g) for row in rows for g in row)
+            rows = [np.array([max(int(gain), -cut) for gain in row]) for row in rows]
+            largest = sum(int(np.abs(row).sum()) for row in rows)
         if largest + (rule + question) * len(self.statement.names) >= _ROOM:
             raise InputError("the values of boxes could exceed 64-bit integers.")
         return IntegerRecount(

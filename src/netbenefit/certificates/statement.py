@@ -176,7 +176,7 @@ _MOST = 10**9
 #: Most values that the points of a column can have.
 _MOST_VALUES = 20_001
 #: Most codes of answers: answers times columns.
-_MOST_CODES = 2**26
+MOST_CODES = 2**24
 #: How the arrays of boxes are packed.
 _PACKED = {"lower": "<i4", "upper": "<i4", "values": "<i8", "reasons": "<u1"}
 #: How the arrays of packed boxes are: of conflicts, their members, boxes, entries and fines.
@@ -418,7 +418,7 @@ def _questions(data: Any, path: str, n_columns: int) -> tuple[Questions, IntArra
     if sorted(places) != list(range(n_columns)):
         wrong(path, f"questions to which each of {n_columns} columns belongs once", places)
     sizes = [len(rows) for _, _, rows, _ in read]
-    if sum(sizes) * n_columns > _MOST_CODES:
+    if sum(sizes) * n_columns > MOST_CODES:
         raise InputError(
             f"{path}: {sum(sizes):,} answers about {n_columns:,} columns are too many."
         )
@@ -584,7 +584,7 @@ class _Unpacker:
         #: Bytes that all arrays may take: in proportion to text and file, and in all.
         self.left = min(2**30, 2**26 + 100 * min(letters, size))
 
-    def read(self, text: Any, path: str, kind: str, *shape: int) -> IntArray:
+    def read(self, text: Any, path: str, kind: str, *shape: int, narrow: bool = False) -> IntArray:
         """Return an array; refuse what is damaged, or out of proportion."""
         letters, entries = read_text(text, path), math.prod(shape)
         small = kind == "<u1"
@@ -600,7 +600,7 @@ class _Unpacker:
             raise InputError(f"{path} cannot be unpacked. The file is damaged.") from None
         if len(raw) != size or not unzip.eof or unzip.unused_data:
             raise InputError(f"{path} does not hold {entries:,} entries. The file is damaged.")
-        kept: Any = np.uint8 if small else np.int64
+        kept: Any = np.uint8 if small else np.int32 if narrow else np.int64
         result: IntArray = np.frombuffer(raw, dtype=kind).astype(kept).reshape(shape)
         return result
 
@@ -617,7 +617,8 @@ def _read_boxes(data: Any, path: str, size: int) -> Boxes:
     unpack, arrays = _Unpacker(own, size), {}
     for key, kind in _PACKED.items():
         shape = (count, width) if key in ("lower", "upper") else (count,)
-        arrays[key] = unpack.read(data[key], f"{path}.{key}", kind, *shape)
+        narrow = len(shape) > 1  # points, which are put between those of the problem first
+        arrays[key] = unpack.read(data[key], f"{path}.{key}", kind, *shape, narrow=narrow)
     if (data["asked"] is None) != (asked == 0):
         wrong(f"{path}.questions", "0 where no box cares what is asked, and only there", asked)
     if data["asked"] is not None:

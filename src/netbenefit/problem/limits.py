@@ -245,6 +245,8 @@ def _least_support(
 
 #: Most values that one coefficient can take.
 _MOST_VALUES = 20_001
+#: Most columns times values.
+_MOST_IN_ALL = 10**7
 #: How far a threshold may be from the one that is meant: the rounding of a sum such as 0.1 + 0.2.
 _ROUNDING = 1e-12
 
@@ -405,6 +407,12 @@ class LimitsBuilder:
                     f"than can be searched ({_MOST_VALUES:,}). Lower max_points or narrow its "
                     "bounds: points on a card are small."
                 )
+        widest = max((span[1] - span[0] + 1 for span in spans if span is not None), default=0)
+        if widest * len(spans) > _MOST_IN_ALL:
+            raise InputError(
+                f"{len(spans):,} columns of up to {widest:,} different points are more than can be "
+                f"searched ({_MOST_IN_ALL:,} in all). Lower max_points or narrow their bounds."
+            )
 
     def _within_total(
         self, lower: IntArray, upper: IntArray, size: int
