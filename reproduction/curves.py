@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,9 @@ from netbenefit.common.checks import FloatArray, InputError, check_binary, check
 from netbenefit.common.table import Table
 from netbenefit.metrics.curves import TREAT_ALL, TREAT_NONE, decision_curve
 from netbenefit.metrics.thresholds import Thresholds
-from netbenefit.plots.base import GREY, INK, PLAIN, draw_key, tidy
-from netbenefit.plots.decision_curve import DecisionCurveDisplay
-from netbenefit.plots.roc import RocCurve, RocDisplay
-from reproduction.names import DATASETS, key_line, method_order, style_for, title_of
+from netbenefit.plots.base import GREY, INK, PLAIN, draw_key, style_of, tidy
+from netbenefit.plots.roc import RocCurve
+from reproduction.names import DATASETS, method_order, title_of
 
 # -- out-of-fold predictions, put together from the rows of a run ----------------------------------
 
@@ -52,6 +52,7 @@ class Pooled:
         return bool(self.outcome.any() and not self.outcome.all())
 
 
+Methods = Mapping[str, Pooled]
 #: By data set and method, in the order of panels and keys.
 PooledRun = dict[str, dict[str, Pooled]]
 
@@ -244,97 +245,13 @@ def stack_tables(tables: Sequence[Table]) -> Table:
     return Table({name: np.concatenate([t[name] for t in tables]) for name in tables[0]})
 
 
-#: Methods that learn cards for net benefit are drawn a little thicker than the others.
-_OWN = ("rss-dnb", "scorecard")
-#: Columns of panels.
-_ACROSS = 2
-#: Risk intervals with fewer rows have a hollow point and no line.
-FEW = 10
-#: Shares of the rows from which on a point of the calibration curve grows, and its sizes.
-_SHARES, _SIZES = (0.05, 0.15, 0.35), (3.4, 4.4, 5.8, 7.4)
-#: Where half of the AUROCs are as high, the upper left corner is drawn once more, larger.
-_CROWDED, _CORNER = 0.95, 0.16
-
-#: How the display of decision curves draws them.
-_REFERENCES = ((TREAT_ALL, GREY, (0, (1, 1.4))), (TREAT_NONE, INK, "-"))
-
-Methods = Mapping[str, Pooled]
-Panel = Callable[[Any, Methods], Table]
-
-
-class Drawn(NamedTuple):
-    """A figure, and the numbers that it shows."""
-
-    figure: Any
-    table: Table
-
-
-def draw_roc(pooled: PooledRun) -> Drawn:
-    """Draw ROC curves, thinned to what can be seen, with their AUROC."""
-    return _grid(pooled, _roc_panel, (4.1, 4.0), [("no discrimination", GREY, ":")])
-
-
-def draw_calibration(pooled: PooledRun) -> Drawn:
-    """Draw observed shares of events against mean risks, in ten intervals of risk."""
-    return _grid(pooled, _calibration_panel, (4.1, 4.0), [("perfect calibration", GREY, ":")])
-
-
-def draw_decision(pooled: PooledRun) -> Drawn:
-    """Draw decision curves with treating all and treating none."""
-    return _grid(pooled, _decision_panel, (4.4, 3.3), _REFERENCES)
-
-
-def draw_case(methods: Methods) -> Drawn:
-    """Draw all three kinds of curves of one data set, side by side."""
-    order = method_order(methods)
-    shown = {m: methods[m] for m in order}
-    dataset = next(iter(methods.values())).dataset
-    references = [("no discrimination, perfect calibration", GREY, ":"), *_REFERENCES]
-    across = 5
-    height = 4.1 + _key_height(len(order) + len(references), across)
-    figure, axes = blank_axes(1, 3, 12.6, height)
-    tables = []
-    for ax, (title, panel, x, y) in zip(axes, _KINDS, strict=True):
-        table = panel(ax, shown)
-        ax.set_title(title, **_TITLE)
-        about = {"dataset": dataset, "panel": title}
-        drawn = {"method": table["method"], "x": table[x], "y": table[y]}
-        tables.append(Table({**{k: np.full(table.n_rows, v) for k, v in about.items()}, **drawn}))
-    axes[2].set_box_aspect(1)
-    _key(figure, order, references, across)
-    return Drawn(figure, stack_tables(tables))
-
-
-# -- one panel -------------------------------------------------------------------------------------
-
-
-def _roc_panel(ax: Any, methods: Methods) -> Table:
-    curves = {m: thin(roc_of(p)) for m, p in methods.items() if p.both}
-    if not curves:
-        _say(ax, "one kind of outcome only")
-        return _columns(("method", "auroc", "fpr", "tpr"))
-    display = RocDisplay(curves).plot(ax=ax)
-    for method, line in display.lines_.items():
-        _restyle(line, method, methods)
-    ax.set(xlabel="False positive rate", ylabel="True positive rate")
-    # The key of the figure shows which line belongs to which method; here are the numbers.
-    entries = [
-        (key_line(style_for(m, methods), width=1.2), f"{c.auroc:.3f}") for m, c in curves.items()
-    ]
-    draw_key(
-        ax,
-        entries,
-        loc="lower right",
-        ncols=1 if len(entries) < 7 else 2,
-        fontsize=7,
-        handlelength=2.6,
-        labelspacing=0.3,
-        columnspacing=1.0,
-        title="AUROC",
-        title_fontsize=7,
-    )
-    if float(np.median([c.auroc for c in curves.values()])) >= _CROWDED:
-        _magnify(ax, curves)
+def roc_table(methods: Methods) -> Table:
+    """ROC curves, thinned to what can be seen, with their AUROC; NaN without both outcomes."""
+    none = np.array([np.nan])
+    curves = {
+        m: thin(roc_of(p)) if p.both else RocCurve(none, none, float("nan"))
+        for m, p in methods.items()
+    }
     return stack_tables(
         [
             Table(
@@ -350,146 +267,259 @@ def _roc_panel(ax: Any, methods: Methods) -> Table:
     )
 
 
-def _magnify(ax: Any, curves: Mapping[str, RocCurve]) -> None:
-    """Draw the upper left corner larger, in the empty middle."""
-    box = ax.inset_axes([0.3, 0.43, 0.42, 0.42])
-    for method, curve in curves.items():
+def calibration_tables(methods: Methods) -> Table:
+    """Points of the calibration curves of methods."""
+    tables = [(m, calibration_table(pooled)) for m, pooled in methods.items()]
+    return stack_tables([Table({"method": np.full(t.n_rows, m), **t}) for m, t in tables])
+
+
+def net_benefit_table(methods: Methods) -> Table:
+    """Decision curves of methods, of treating all and of treating none."""
+    table = decision_table(methods)
+    kept = ("threshold", "n", "prevalence", "net_benefit")
+    return Table({"method": table["model"], **{name: table[name] for name in kept}})
+
+
+# -- drawing: from these numbers alone, so that they can be drawn again ----------------------------
+
+
+#: One method stands out; the others are grey, and their numbers are in the tables.
+HIGHLIGHTED = "rss-dnb"
+_COLOUR, _OTHERS = style_of(0).colour, "#b4b4b4"
+#: Columns of panels, and inches of each.
+_ACROSS, _PANEL = 2, (4.7, 4.1)
+#: Risk intervals with fewer rows have a hollow point and no line.
+FEW = 10
+#: Shares of the rows from which on a point of the calibration curve grows, and its sizes.
+_SHARES, _SIZES = (0.05, 0.15, 0.35), (4.2, 5.4, 6.8, 8.4)
+#: Where half of the AUROCs are as high, the upper left corner is drawn once more, larger.
+_CROWDED, _CORNER = 0.95, 0.16
+_REFERENCES: dict[str, tuple[str, Any]] = {TREAT_ALL: (INK, (0, (1, 1.4))), TREAT_NONE: (INK, "-")}
+
+
+class Kind(NamedTuple):
+    """A kind of curves: what a panel of it shows."""
+
+    title: str
+    numbers: Callable[[Methods], Table]
+    x: str
+    y: str
+    labels: tuple[str, str]
+    #: Names of lines that belong to no method.
+    others: tuple[str, ...]
+
+
+KINDS: Mapping[str, Kind] = MappingProxyType(
+    {
+        "roc": Kind(
+            "ROC",
+            roc_table,
+            "fpr",
+            "tpr",
+            ("False positive rate", "True positive rate"),
+            ("no discrimination",),
+        ),
+        "calibration": Kind(
+            "calibration",
+            calibration_tables,
+            "risk",
+            "observed",
+            ("Mean predicted risk", "Observed share of events"),
+            ("perfect calibration",),
+        ),
+        "decision": Kind(
+            "decision curves",
+            net_benefit_table,
+            "threshold",
+            "net_benefit",
+            ("Threshold probability", "Net benefit"),
+            (TREAT_ALL, TREAT_NONE),
+        ),
+    }
+)
+
+
+class Drawn(NamedTuple):
+    """A figure, and the numbers that it shows."""
+
+    figure: Any
+    table: Table
+
+
+def numbers_of(name: str, pooled: PooledRun) -> Table:
+    """Return the numbers of a kind of curves, of all data sets."""
+    tables = []
+    for dataset, found in pooled.items():
+        order = method_order(found)
+        table = KINDS[name].numbers({m: found[m] for m in order})
+        tables.append(Table({"dataset": np.full(table.n_rows, dataset), **table}))
+    return stack_tables(tables)
+
+
+def draw_kind(name: str, table: Table) -> Drawn:
+    """Draw a panel for each data set, from the numbers of :func:`numbers_of`."""
+    kind, datasets = KINDS[name], list(dict.fromkeys(table["dataset"].tolist()))
+    figure, axes = _panels(len(datasets), min(_ACROSS, len(datasets)), table, kind.others)
+    for ax, dataset in zip(axes, datasets, strict=False):
+        _panel(ax, name, _only(table, "dataset", dataset), highlighted(table))
+        ax.set_title(dataset, **_TITLE)
+    return Drawn(figure, table)
+
+
+def case_table(methods: Methods) -> Table:
+    """Points of all three kinds of curves of one data set."""
+    shown = {m: methods[m] for m in method_order(methods)}
+    dataset = next(iter(methods.values())).dataset
+    tables = []
+    for kind in KINDS.values():
+        table = kind.numbers(shown)
+        about = {"dataset": dataset, "panel": kind.title}
+        points = {"method": table["method"], "x": table[kind.x], "y": table[kind.y]}
+        tables.append(Table({**{k: np.full(table.n_rows, v) for k, v in about.items()}, **points}))
+    return stack_tables(tables)
+
+
+def draw_case(table: Table) -> Drawn:
+    """Draw all three kinds of curves of one data set, from the numbers of :func:`case_table`."""
+    figure, axes = _panels(
+        len(KINDS), _ACROSS, table, ("no discrimination, perfect calibration", *_REFERENCES)
+    )
+    for ax, (name, kind) in zip(axes, KINDS.items(), strict=False):
+        part = _only(table, "panel", kind.title)
+        points = Table({"method": part["method"], kind.x: part["x"], kind.y: part["y"]})
+        _panel(ax, name, points, highlighted(table))
+        ax.set_title(kind.title, **_TITLE)
+    return Drawn(figure, table)
+
+
+def highlighted(table: Table) -> str:
+    """Return the method that stands out: the published one, or else the first there is."""
+    methods = method_order(m for m in table["method"].tolist() if m not in _REFERENCES)
+    return HIGHLIGHTED if HIGHLIGHTED in methods else (methods or [""])[0]
+
+
+# -- one panel -------------------------------------------------------------------------------------
+
+
+def _panel(ax: Any, name: str, table: Table, shown: str) -> None:
+    from matplotlib.ticker import PercentFormatter
+
+    kind = KINDS[name]
+    if np.isnan(table[kind.x]).all():
+        ax.text(0.5, 0.5, "one kind of outcome only", ha="center", **PLAIN)
+    methods = dict.fromkeys(table["method"].tolist())
+    for method in sorted(methods, key=lambda method: method == shown):
+        lines = _only(table, "method", method)
+        x, y = _joined(lines) if name == "calibration" else (lines[kind.x], lines[kind.y])
+        ax.plot(x, y, **_look(method, shown))
+    if name == "decision":
+        top = float(table["net_benefit"].max(initial=1e-6))
+        ax.set(xlim=(0, 1), ylim=(-0.12 * top, 1.06 * top))
+        ax.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    else:
+        ax.plot([0, 1], [0, 1], color=INK, linewidth=0.9, linestyle=":", zorder=1)
+        ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
+        ax.set_aspect("equal", adjustable="box")
+    if name == "calibration" and "n" in table:
+        _dots(ax, _only(table, "method", shown))
+    if name == "roc" and "auroc" in table and not np.isnan(table["auroc"]).all():
+        _tell_auroc(ax, table, shown)
+    ax.set(xlabel=kind.labels[0], ylabel=kind.labels[1])
+    tidy(ax, "both")
+
+
+def _look(method: str, shown: str) -> dict[str, Any]:
+    if method in _REFERENCES:
+        colour, line = _REFERENCES[method]
+        return {"color": colour, "linestyle": line, "linewidth": 1.0, "zorder": 2}
+    if method == shown:
+        return {"color": _COLOUR, "linewidth": 2.2, "zorder": 5}
+    return {"color": _OTHERS, "linewidth": 1.0, "zorder": 3}
+
+
+def _only(table: Table, column: str, value: str) -> Table:
+    return Table({name: values[table[column] == value] for name, values in table.items()})
+
+
+def _tell_auroc(ax: Any, table: Table, shown: str) -> None:
+    """Write the AUROCs, and draw the corner larger where the curves crowd there."""
+    pairs = zip(table["method"].tolist(), table["auroc"].tolist(), strict=True)
+    first = {method: auroc for method, auroc in pairs if not np.isnan(auroc)}
+    parts = [f"{title_of(shown)} {first[shown]:.3f}"] if shown in first else []
+    others = [auroc for method, auroc in first.items() if method != shown]
+    if others:
+        parts.append(f"others {min(others):.3f} to {max(others):.3f}")
+    ax.text(0.97, 0.04, "AUROC\n" + "\n".join(parts), ha="right", va="bottom", fontsize=9, **PLAIN)
+    if float(np.median(list(first.values()))) < _CROWDED:
+        return
+    box = ax.inset_axes([0.3, 0.36, 0.46, 0.46])
+    for method in sorted(first, key=lambda method: method == shown):
+        curve = _only(table, "method", method)
         # One corner beyond the window is enough; a file holds what is not seen, too.
-        inside = int(np.searchsorted(curve.fpr, _CORNER, side="right")) + 1
-        (line,) = box.plot(curve.fpr[:inside], curve.tpr[:inside])
-        _restyle(line, method, curves)
+        inside = int(np.searchsorted(curve["fpr"], _CORNER, side="right")) + 1
+        box.plot(curve["fpr"][:inside], curve["tpr"][:inside], **_look(method, shown))
     box.set(xlim=(-0.01 * _CORNER, _CORNER), ylim=(1 - _CORNER, 1 + 0.02 * _CORNER))
-    box.tick_params(labelsize=6.5, length=2)
+    box.tick_params(labelsize=8, length=2)
     box.locator_params(nbins=3)
     tidy(box, "both")
     for spine in box.spines.values():
         spine.set(visible=True, color=GREY, linewidth=0.6)
 
 
-def _calibration_panel(ax: Any, methods: Methods) -> Table:
-    ax.plot([0, 1], [0, 1], color=GREY, linewidth=1.0, linestyle=":", zorder=1)
-    tables = []
-    for method, pooled in methods.items():
-        table = calibration_table(pooled)
-        look, marker = _look(method, methods), style_for(method, methods).marker
-        many = table["n"] >= FEW
-        ax.plot(*_joined(table, many), **{**look, "linewidth": 1.0})
-        share = np.digitize(table["n"] / pooled.rows.size, _SHARES)
-        for step in np.unique(share[many]):
-            _dots(ax, table, many & (share == step), look["color"], marker, _SIZES[step], True)
-        _dots(ax, table, ~many, look["color"], marker, _SIZES[0], False)
-        tables.append(Table({"method": np.full(table.n_rows, method), **table}))
-    ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
-    ax.set_aspect("equal", adjustable="box")
-    ax.set(xlabel="Mean predicted risk", ylabel="Observed share of events")
-    tidy(ax, "both")
-    return stack_tables(tables)
-
-
-def _joined(table: Table, many: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+def _joined(table: Table) -> tuple[FloatArray, FloatArray]:
     """Points of neighbouring intervals; across a gap no line must suggest what is not known."""
-    gap = np.flatnonzero(table["low"][many][1:] > table["high"][many][:-1]) + 1
+    if "n" not in table:
+        return table["risk"], table["observed"]
+    many = table["n"] >= FEW
+    gap = np.flatnonzero(table["low"][many][1:] > table["high"][many][:-1] + 1e-9) + 1
     x, y = (np.insert(table[name][many], gap, np.nan) for name in ("risk", "observed"))
     return x, y
 
 
-def _dots(
-    ax: Any, table: Table, rows: Any, colour: str, marker: str, size: float, full: bool
-) -> None:
-    """Mark some points: full where there are many rows, hollow where there are few."""
-    if not rows.any():
-        return
-    ax.plot(
-        table["risk"][rows],
-        table["observed"][rows],
-        linestyle="none",
-        marker=marker,
-        markersize=size * _wide(marker),
-        markerfacecolor=colour if full else "white",
-        markeredgecolor="white" if full else colour,
-        markeredgewidth=0.4 if full else 0.7,
-        zorder=4 if full else 3,
-    )
+def _dots(ax: Any, table: Table) -> None:
+    """Mark points: larger where there are more rows, hollow where there are few."""
+    share = np.digitize(table["n"] / table["n"].sum(), _SHARES)
+    few = table["n"] < FEW
+    for step in range(len(_SIZES)):
+        for rows, full in ((~few & (share == step), True), (few & (share == step), False)):
+            ax.plot(
+                table["risk"][rows],
+                table["observed"][rows],
+                linestyle="none",
+                marker="o",
+                markersize=_SIZES[step],
+                markerfacecolor=_COLOUR if full else "white",
+                markeredgecolor="white" if full else _COLOUR,
+                markeredgewidth=0.4 if full else 0.9,
+                zorder=6,
+            )
 
 
-def _decision_panel(ax: Any, methods: Methods) -> Table:
-    table = decision_table(methods)
-    display = DecisionCurveDisplay(table).plot(ax=ax)
-    for method in methods:
-        _restyle(display.lines_[method], method, methods)
-    ax.get_legend().remove()
-    ax.set(xlabel="Threshold probability", ylabel="Net benefit")
-    shown = {"method": table["model"], **{k: table[k] for k in ("threshold", "n")}}
-    return Table({**shown, **{k: table[k] for k in ("prevalence", "net_benefit")}})
-
-
-def _look(method: str, methods: Iterable[str]) -> dict[str, Any]:
-    style = style_for(method, methods)
-    width = 1.7 if method in _OWN else 1.2
-    return {"color": style.colour, "linestyle": style.line, "linewidth": width}
-
-
-def _restyle(line: Any, method: str, methods: Iterable[str]) -> None:
-    """Give a line the look of its method; a few markers distinguish it in greyscale."""
-    marker = style_for(method, methods).marker
-    place = method_order(methods).index(method)
-    line.set(
-        **_look(method, methods),
-        marker=marker,
-        markersize=4.5 * _wide(marker),
-        markeredgecolor="white",
-        markeredgewidth=0.4,
-        markevery=(0.04 + 0.025 * (place % 12), 0.31),
-    )
-
-
-def _wide(marker: str) -> float:
-    """How much wider a marker has to be to look as large as a disc."""
-    return {"*": 1.6, "P": 1.2}.get(marker, 1.0)
-
-
-#: Kinds of curves: title, panel, and the columns that it draws.
-_KINDS: tuple[tuple[str, Panel, str, str], ...] = (
-    ("ROC", _roc_panel, "fpr", "tpr"),
-    ("calibration", _calibration_panel, "risk", "observed"),
-    ("decision curves", _decision_panel, "threshold", "net_benefit"),
-)
-_TITLE: dict[str, Any] = {"loc": "left", "fontsize": "medium", "fontweight": "bold", **PLAIN}
-
-
-def _say(ax: Any, text: str) -> None:
-    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", color=GREY, **PLAIN)
-
-
-def _columns(names: Sequence[str]) -> Table:
-    return Table({name: np.empty(0, dtype=str if name == "method" else float) for name in names})
+_TITLE: dict[str, Any] = {"loc": "left", "fontsize": "large", "fontweight": "bold", **PLAIN}
 
 
 # -- the figure ------------------------------------------------------------------------------------
 
 
-def _grid(
-    pooled: PooledRun,
-    panel: Panel,
-    size: tuple[float, float],
-    others: Sequence[tuple[str, str, Any]],
-) -> Drawn:
-    """Draw a panel for each data set under one key."""
-    across = min(_ACROSS, len(pooled))
-    down = -(-len(pooled) // across)
-    methods = method_order(m for found in pooled.values() for m in found)
-    columns = 2 * across
-    height = size[1] * down + _key_height(len(methods) + len(others), columns)
-    figure, axes = blank_axes(down, across, size[0] * across, height)
-    tables = []
-    for ax, (dataset, found) in zip(axes, pooled.items(), strict=False):
-        table = panel(ax, {m: found[m] for m in methods if m in found})
-        ax.set_title(dataset, **_TITLE)
-        tables.append(Table({"dataset": np.full(table.n_rows, dataset), **table}))
-    for ax in axes[len(pooled) :]:
+def _panels(count: int, across: int, table: Table, others: Sequence[str]) -> tuple[Any, list[Any]]:
+    """Return a figure of ``count`` panels under one key."""
+    from matplotlib.lines import Line2D
+
+    down = -(-count // across)
+    figure, axes = blank_axes(down, across, _PANEL[0] * across, _PANEL[1] * down + 0.4)
+    for ax in axes[count:]:
         ax.set_axis_off()
-    _key(figure, methods, others, columns)
-    return Drawn(figure, stack_tables(tables))
+    shown = highlighted(table)
+    methods = {m for m in table["method"].tolist() if m not in _REFERENCES}
+    entries = [(Line2D([], [], **_look(shown, shown)), title_of(shown))]
+    if len(methods) > 1:
+        name = f"{len(methods) - 1} other method{'s' * (len(methods) > 2)}"
+        entries.append((Line2D([], [], **_look("", shown)), name))
+    for name in others:
+        colour, line = _REFERENCES.get(name, (INK, ":"))
+        entries.append((Line2D([], [], color=colour, linestyle=line, linewidth=1.0), name))
+    draw_key(figure, entries, loc="outside upper center", ncols=len(entries))
+    return figure, axes
 
 
 def blank_axes(down: int, across: int, width: float, height: float) -> tuple[Any, list[Any]]:
@@ -499,22 +529,3 @@ def blank_axes(down: int, across: int, width: float, height: float) -> tuple[Any
     figure: Any = Figure(figsize=(width, height), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.08, w_pad=0.08)
     return figure, list(np.atleast_1d(figure.subplots(down, across)).ravel())
-
-
-def _key_height(entries: int, across: int) -> float:
-    """Inches that a key needs above the panels."""
-    return 0.25 + 0.18 * -(-entries // across)
-
-
-def _key(
-    figure: Any, methods: Sequence[str], others: Sequence[tuple[str, str, Any]], across: int
-) -> None:
-    """Draw one key for all panels, above them."""
-    from matplotlib.lines import Line2D
-
-    entries = [(key_line(style_for(m, methods)), title_of(m)) for m in methods]
-    entries += [
-        (Line2D([], [], color=colour, linestyle=line, linewidth=1.2), name)
-        for name, colour, line in others
-    ]
-    draw_key(figure, entries, loc="outside upper center", ncols=across)

@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,14 +21,15 @@ from netbenefit.common.files import write_text
 from netbenefit.common.table import Table
 from netbenefit.plots.base import check_picture, write_figure
 from reproduction.curves import (
+    HIGHLIGHTED,
     Drawn,
     Outcomes,
     PooledRun,
     Row,
-    draw_calibration,
+    case_table,
     draw_case,
-    draw_decision,
-    draw_roc,
+    draw_kind,
+    numbers_of,
     pool_run,
 )
 from reproduction.names import method_order, title_of
@@ -112,9 +114,6 @@ def save_drawn(name: str, figure: Any, table: Table, folder: Path) -> list[Path]
     return files
 
 
-# -- names and looks of the compared methods, the same in all figures ------------------------------
-
-
 # -- a page that shows the figures, with a caption for each ----------------------------------------
 
 
@@ -135,13 +134,13 @@ CAPTIONS: Mapping[str, Caption] = MappingProxyType(
             "of the pooled predictions, so it need not be the mean over folds. Where most curves "
             "hug the upper left corner, it is shown larger inside the panel. Corners of a curve "
             "that lie within 0.002 of a straight line are left out. SLIM predicts two risks only, "
-            "hence the single corner.",
+            "hence the single corner among the grey curves.",
         ),
         "calibration": Caption(
             "Calibration",
             "Share of events against mean predicted risk, in the ten intervals of risk from 0–10% "
-            "to 90–100%, on pooled held-out predictions. A larger marker stands for a larger share "
-            "of the rows. Hollow markers stand for fewer than ten rows, which say little. Lines "
+            "to 90–100%, on pooled held-out predictions. A larger point stands for a larger share "
+            "of the rows. Hollow points stand for fewer than ten rows, which say little. Lines "
             "join neighbouring intervals; across intervals that are empty or nearly so there is "
             "none. On the dotted diagonal, predicted and observed risk agree.",
         ),
@@ -152,8 +151,8 @@ CAPTIONS: Mapping[str, Caption] = MappingProxyType(
         ),
         "credit-curves": Caption(
             "Credit: ROC, calibration and decision curves",
-            "The case study: all methods on the quarter of the borrowers that was held out, "
-            "drawn as in the figures above.",
+            "The case study: all methods on the quarter of the borrowers that was held out. Its "
+            "calibration curves join all intervals that hold rows, however few.",
         ),
         "region-theory": Caption(
             "AUROC and AUNBC: what is possible",
@@ -181,10 +180,17 @@ CAPTIONS: Mapping[str, Caption] = MappingProxyType(
 )
 
 
+_HOW = (
+    f"{title_of(HIGHLIGHTED)}, the published method, stands out; all others are grey, and are told "
+    "apart by the numbers behind each figure. `netbenefit reproduce` makes numbers and figures; "
+    "`python -m reproduction.figures docs/reproduction` draws curves again from the numbers."
+)
+
+
 def page_text(shown: Iterable[str], methods: Iterable[str] = (), notes: Sequence[str] = ()) -> str:
     """Return the page, as Markdown."""
     there = set(shown)
-    parts = ["# Figures"]
+    parts = ["# Figures", _HOW]
     for name, caption in CAPTIONS.items():
         if name in there:
             numbers = f"Numbers: [{name}.csv]({name}.csv)."
@@ -201,7 +207,7 @@ def page_text(shown: Iterable[str], methods: Iterable[str] = (), notes: Sequence
 #: Names of all figures.
 FIGURES = tuple(CAPTIONS)
 
-_CURVES = {"roc": draw_roc, "calibration": draw_calibration, "decision": draw_decision}
+_CURVES = ("roc", "calibration", "decision")
 _CREDIT = "credit"
 PAGE = "figures.md"
 
@@ -283,7 +289,7 @@ class _Known:
 
 def _draw_curves(name: str, pooled: PooledRun, figures: dict[str, Drawn], notes: list[str]) -> None:
     if pooled:
-        figures[name] = _CURVES[name](pooled)
+        figures[name] = draw_kind(name, numbers_of(name, pooled))
     else:
         notes.append(f"{name}: not drawn, as the run has no held-out predictions.")
 
@@ -293,7 +299,7 @@ def _draw_case(
 ) -> None:
     pooled, lacking = pool_run(rows, known, datasets=[_CREDIT])
     if _CREDIT in pooled:  # a part of the rows is held out, by design: no note on that
-        figures["credit-curves"] = draw_case(pooled[_CREDIT])
+        figures["credit-curves"] = draw_case(case_table(pooled[_CREDIT]))
     else:
         notes += lacking or ["credit-curves: not drawn, as the run has no case study."]
 
@@ -332,3 +338,39 @@ def _checked(only: Iterable[str] | None) -> tuple[str, ...]:
             f"there is no figure {unknown[0]!r}. Choose from {', '.join(map(repr, FIGURES))}."
         )
     return tuple(name for name in FIGURES if name in chosen)
+
+
+# -- drawing again from the numbers ----------------------------------------------------------------
+
+
+def read_numbers(file: Path) -> Table:
+    """Read what :func:`save_drawn` wrote."""
+    with open(file, encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+    text = ("dataset", "method", "panel")
+    return Table(
+        {
+            name: np.array(cells) if name in text else np.array([float(c or "nan") for c in cells])
+            for name, cells in columns.items()
+        }
+    )
+
+
+def draw_again(folder: Path) -> list[Path]:
+    """Draw curves from the numbers in a folder; rows and data are not needed."""
+    files = []
+    for name in (*_CURVES, "credit-curves"):
+        file = folder / f"{name}.csv"
+        if not file.is_file():
+            continue
+        table = read_numbers(file)
+        drawn = draw_case(table) if name == "credit-curves" else draw_kind(name, table)
+        files.append(folder / f"{name}.svg")
+        write_text(files[-1], svg_text(drawn.figure))
+    return files
+
+
+if __name__ == "__main__":
+    for written in draw_again(Path(sys.argv[1])):
+        sys.stdout.write(f"{written}\n")

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
-
-from netbenefit.plots.base import Style, style_of
 
 #: The paper's data sets, in its order.
 DATASETS: dict[str, str] = {
@@ -90,29 +87,6 @@ def method_order(methods: Iterable[str]) -> list[str]:
     """Sort methods as keys show them: known ones in their order, then others by name."""
     places = {method: place for place, method in enumerate(METHOD_NAMES)}
     return sorted(set(methods), key=lambda method: (places.get(method, len(places)), method))
-
-
-def style_for(method: str, methods: Iterable[str] = ()) -> Style:
-    """Colour, line and marker of a method; known ones look the same in every figure."""
-    others = [m for m in method_order([*methods, method]) if m not in METHOD_NAMES]
-    return style_of([*METHOD_NAMES, *others].index(method))
-
-
-def key_line(style: Style, *, width: float = 1.5) -> Any:
-    """Return a sample of a method's line, for a key."""
-    from matplotlib.lines import Line2D  # late: an extra
-
-    return Line2D(
-        [],
-        [],
-        color=style.colour,
-        linestyle=style.line,
-        linewidth=width,
-        marker=style.marker,
-        markersize={"*": 8, "P": 6}.get(style.marker, 5),
-        markeredgecolor="white",
-        markeredgewidth=0.5,
-    )
 
 
 #: The methods, in the order of the keys, and how figures call them.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -21,6 +22,7 @@ from netbenefit import (
     grouped_auroc,
 )
 from netbenefit.common.checks import InputError
+from netbenefit.plots.base import INK
 from netbenefit.theory import correlated_risks, upper_aunbc
 from reproduction.curves import (
     FEW,
@@ -32,8 +34,8 @@ from reproduction.curves import (
     roc_of,
     thin,
 )
-from reproduction.figures import FIGURES, draw_figures, write_figures
-from reproduction.names import METHOD_NAMES, style_for
+from reproduction.figures import FIGURES, draw_again, draw_figures, write_figures
+from reproduction.names import METHOD_NAMES
 from reproduction.region import (
     FIFTHS,
     bound_table,
@@ -260,23 +262,36 @@ def test_slim_has_two_calibration_points(pooled):
 # -- looks -----------------------------------------------------------------------------------------
 
 
-def test_methods_differ_in_colour_and_line_and_without_colour():
-    styles = [style_for(m) for m in METHOD_NAMES]
-    assert len({(s.colour, str(s.line)) for s in styles}) == len(METHOD_NAMES)
-    assert len({(str(s.line), s.marker) for s in styles}) == len(METHOD_NAMES)
+@pytest.mark.parametrize("name", ["roc", "calibration", "decision"])
+@pytest.mark.parametrize(
+    ("methods", "shown"),
+    [(("slim", "rss-dnb", "fasterrisk"), "rss-dnb"), (("tree", "slim"), "tree")],
+)
+def test_one_method_stands_out_and_the_rest_are_grey(name, methods, shown):
+    from matplotlib.colors import to_rgb
+
+    drawn = draw_figures(rows_of(methods=methods), [name], outcomes=outcome_of).figures[name]
+    for ax in drawn.figure.axes:
+        curves = [line for line in ax.get_lines() if line.get_linewidth() in (1.0, 2.2)]
+        loud = [line for line in curves if line.get_linewidth() == 2.2]
+        assert len(loud) == 1
+        assert loud[0].get_zorder() > max(line.get_zorder() for line in curves if line not in loud)
+        grey = {line.get_color() for line in curves if line not in loud} - {INK}
+        assert len(grey) == 1
+        assert len({*to_rgb(*grey)}) == 1  # equal parts of red, green and blue
+    texts = {text.get_text() for text in drawn.figure.legends[0].get_texts()}
+    assert METHOD_NAMES[shown] in texts
+    others = len(methods) - 1
+    assert f"{others} other method{'s' * (others > 1)}" in texts
 
 
-def test_a_method_looks_the_same_in_all_company():
-    assert style_for("slim", ["slim"]) == style_for("slim", ["zebra", "tree", "slim"])
-    assert style_for("zebra", ["apple", "zebra"]) != style_for("apple", ["apple", "zebra"])
-
-
-def test_lines_of_the_panels_have_the_looks_of_their_methods():
-    methods = ("slim", "rss-dnb", "fasterrisk")
-    drawn = draw_figures(rows_of(methods=methods), ["decision"], outcomes=outcome_of)
-    expected = {style_for(m).colour for m in methods}
-    for ax in drawn.figures["decision"].figure.axes:
-        assert expected <= {line.get_color() for line in ax.get_lines()}
+def test_panels_are_large_enough_to_read():
+    for name in ("roc", "calibration", "decision"):
+        figure = draw_figures(rows_of(), [name], outcomes=outcome_of).figures[name].figure
+        across = len({round(ax.get_position().x0, 2) for ax in figure.axes})
+        assert across <= 2
+        assert figure.get_size_inches()[0] / across > 4.5
+        assert all(ax.xaxis.label.get_size() >= 10 for ax in figure.axes)
 
 
 def test_no_line_crosses_a_gap_in_calibration():
@@ -293,7 +308,7 @@ def test_no_line_crosses_a_gap_in_calibration():
         }
     ]
     drawn = draw_figures(rows, ["calibration"], outcomes=lambda name: y)
-    _, line, *_ = drawn.figures["calibration"].figure.axes[0].get_lines()
+    line, *_ = drawn.figures["calibration"].figure.axes[0].get_lines()
     np.testing.assert_allclose(line.get_xdata(), [0.05, 0.15, np.nan, 0.75])
     assert FEW <= 20
 
@@ -383,10 +398,20 @@ def test_pictures_are_small_and_well_formed(written, name):
 
 
 @pytest.mark.parametrize("name", ["roc", "calibration", "decision"])
-def test_pictures_name_every_method_and_data_set(written, name):
+def test_pictures_name_the_method_and_every_data_set(written, name):
     texts = {element.text for element in ElementTree.parse(written / f"{name}.svg").iter()}
-    assert set(METHOD_NAMES.values()) <= texts
-    assert {"heart", "mammo"} <= texts
+    assert {"RSS-DNB", f"{len(METHOD_NAMES) - 1} other methods", "heart", "mammo"} <= texts
+
+
+def test_curves_are_drawn_again_from_their_numbers(written, tmp_path):
+    for name in ("roc", "calibration", "decision", "credit-curves"):
+        shutil.copy(written / f"{name}.csv", tmp_path)
+    files = draw_again(tmp_path)
+    assert [file.stem for file in files] == ["roc", "calibration", "decision", "credit-curves"]
+    for file in files:
+        one, two = (ElementTree.parse(f).getroot() for f in (file, written / file.name))
+        assert [e.tag for e in one.iter()] == [e.tag for e in two.iter()], file.name
+        assert [e.text for e in one.iter()] == [e.text for e in two.iter()]
 
 
 def test_numbers_are_those_drawn(written):
@@ -455,7 +480,9 @@ def test_an_empty_run_says_what_is_lacking():
 def test_one_kind_of_outcome_leaves_the_other_panels():
     rows = rows_of(("toy",), ("tree",))
     figures, _ = draw_figures(rows, ["roc", "decision"], outcomes=lambda name: np.zeros(60))
-    assert figures["roc"].table.n_rows == 0
+    assert np.isnan(figures["roc"].table["tpr"]).all()
+    (ax,) = figures["roc"].figure.axes
+    assert [text.get_text() for text in ax.texts] == ["one kind of outcome only"]
     assert figures["decision"].table.n_rows == 300
 
 
