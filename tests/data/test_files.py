@@ -201,6 +201,16 @@ def test_whole_numbers_are_exact(tmp_path: Path) -> None:
     assert read_table(tmp_path / "t.parquet")["a"].tolist() == numbers
 
 
+def test_text_in_tables_is_no_formula(tmp_path: Path) -> None:
+    cells = ["=1+1", "+cmd", "-3 to 5", "@x", "\tx", "-3", "+0.5", "age ≥ 52", "−3 to 5", ""]
+    write_csv(Table({"-name": cells, "x": np.arange(10) - 5.0}), tmp_path / "t.csv")
+    with open(tmp_path / "t.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    guarded = ["'=1+1", "'+cmd", "'-3 to 5", "'@x", "'\tx", "-3", "+0.5", "age ≥ 52", "−3 to 5"]
+    assert [row[0] for row in rows] == ["'-name", *guarded, ""]
+    assert rows[1][1] == "-5.0"
+
+
 def test_large_files_keep_their_order_and_their_cells_of_many_lines(tmp_path: Path) -> None:
     n = 200_000
     with open(tmp_path / "t.csv", "w") as file:

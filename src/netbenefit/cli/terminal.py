@@ -206,16 +206,14 @@ def load_card(path: Path) -> Scorecard:
 
 def check_writable(inputs: Iterable[Path | None], *outputs: Path | None) -> None:
     """Refuse places that cannot be written, or would overwrite an input, before the work."""
-    from netbenefit.common import InputError
+    from netbenefit.common import InputError, check_target
 
     used = [path for path in inputs if path is not None]
     for path in outputs:
         if path is None:
             continue
-        if path.is_dir():
-            raise InputError(
-                f"{path} is a folder. Name the file to write, such as {path}/card.json."
-            )
+        if check_target(path) is not None and not path.is_file():
+            continue  # a pipe or a device, which nothing replaces
         if any(path.exists() and file.exists() and path.samefile(file) for file in used):
             raise InputError(f"{path} is read here and would be overwritten. Name another file.")
         folder = path.parent

@@ -23,6 +23,7 @@ from .checks import (
 )
 from .files import (
     asset as asset,
+    check_target as check_target,
     replacing as replacing,
     write_bytes as write_bytes,
     write_text as write_text,

@@ -282,6 +282,8 @@ def _opened(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[J
     if place.is_dir() or not place.parent.is_dir():
         what = "is a folder" if place.is_dir() else "is in a folder that does not exist"
         raise InputError(f"the journal {place} {what}. Name a file in a folder that exists.")
+    if place.exists() and not place.is_file():
+        raise InputError(f"the journal {place} is no file that can be read again. Name another.")
     # Neither "r+" nor "a+" will do: one requires the file to exist, the other cannot truncate.
     binary = getattr(os, "O_BINARY", 0)  # Windows would change line breaks
     with open(os.open(place, os.O_RDWR | os.O_CREAT | binary, 0o666), "r+b") as file:

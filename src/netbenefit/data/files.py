@@ -21,8 +21,8 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards import Frame
-from netbenefit.common import InputError, Table, at, check_names
+from netbenefit.cards import Frame, plain_number
+from netbenefit.common import InputError, Table, at, check_names, replacing
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
@@ -82,13 +82,20 @@ def format_of(path: Path) -> Literal["csv", "parquet"]:
 
 
 def write_csv(table: Table, path: str | Path) -> None:
-    """Write a tidy table; missing numbers become empty cells."""
+    """Write a tidy table; missing numbers become empty cells, and text is never a formula."""
     columns = [column.tolist() for column in table.values()]
-    with open(path, "w", encoding="utf-8", newline="") as file:
+    with replacing(path) as draft, open(draft, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table)
+        writer.writerow(map(_no_formula, table))
         for row in zip(*columns, strict=True):
-            writer.writerow("" if cell != cell else cell for cell in row)
+            writer.writerow("" if cell != cell else _no_formula(cell) for cell in row)
+
+
+def _no_formula(cell: Any) -> Any:
+    """Put an apostrophe before text that a spreadsheet would compute: =, +, -, @ and the like."""
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return cell
+    return cell if plain_number(cell) is not None else f"'{cell}"
 
 
 # -- CSV -------------------------------------------------------------------------------------------

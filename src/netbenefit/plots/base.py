@@ -22,6 +22,7 @@ from netbenefit.common import (
     check_risks,
     check_weights,
     install_command,
+    replacing,
 )
 from netbenefit.data import match_labels
 from netbenefit.metrics import Thresholds, ThresholdsLike, TimeToEvent, as_thresholds
@@ -329,5 +330,6 @@ def write_figure(figure: Any, file: Path) -> None:
 
     root = getattr(figure, "figure", None) or figure  # a part of a figure cannot be saved alone
     date = _SUFFIXES[file.suffix.lower()]
-    with rc_context(_FILES):
-        root.savefig(file, dpi=200, metadata={date: None} if date else None)
+    kind = file.suffix.lower().removeprefix(".")
+    with rc_context(_FILES), replacing(file) as draft:
+        root.savefig(draft, format=kind, dpi=200, metadata={date: None} if date else None)
