@@ -235,14 +235,18 @@ def test_scores_of_a_stream_are_compared_with_other_rows(
     assert "has no outcome that can be read" in run(*data[:-2], "--stream")
 
 
-def test_rows_held_out_of_a_stream(clinic: Path) -> None:
+def test_rows_held_out_of_a_stream(clinic: Path, tmp_path: Path) -> None:
     data = [f"duckdb:///{clinic}/clinic.db?table=visits", *OPTIONS, "--stream"]
-    printed = run("fit", *data, "--holdout", 0.3, "--seed", 3)
+    out = tmp_path / "card.json"
+    printed = run("fit", *data, "--holdout", 0.3, "--seed", 3, "--out", out)
     found = re.search(r"On (\d+) rows of 600 that were held out \(each drawn by itself", printed)
     assert found
     assert int(found[1]) == pytest.approx(180, abs=45)
+    held_out = Scorecard.load(out).held_out
+    assert held_out is not None
+    assert held_out.n_rows == int(found[1])
     assert "AUNBC" in printed
-    again = run("fit", *data, "--holdout", 0.3, "--seed", 3)
+    again = run("fit", *data, "--holdout", 0.3, "--seed", 3, "--out", out)
     assert cut_seconds(again) == cut_seconds(printed)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from netbenefit import Condition, Rule, Scorecard, Thresholds
+from netbenefit.report.html import card_page
 from netbenefit.report.validation import validation_page
 from tests.export.pages import NAMES, needs_browser
 from tests.export.truth import truths
@@ -119,6 +120,13 @@ def test_no_word_is_broken_and_nothing_is_cut_off(width: int, show: Callable[...
     assert page.evaluate(BROKEN) == []
     page.set_viewport_size({"width": 90, "height": 740})  # the check itself can fail
     assert page.evaluate(BROKEN) != []
+
+
+@needs_browser
+def test_a_card_alone_fits_a_phone_too(show: Callable[..., Watched]) -> None:
+    page = show(card_page(plain_card()), viewport={"width": 360, "height": 740}).page
+    assert page.evaluate(BROKEN) == []
+    assert page.get_by_text("fractal dimensionality").bounding_box()["height"] < 40
 
 
 @needs_browser

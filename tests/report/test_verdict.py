@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from netbenefit.metrics import TREAT_ALL, decision_differences, decision_summary
+from netbenefit.metrics import decision_differences, decision_summary
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.report.verdict import judge_worth, runs_text
 
@@ -23,15 +23,14 @@ def test_a_good_card_is_worth_using_and_by_how_much() -> None:
     event, risk = rows(4000)
     worth = judge_worth(event, risk, GRID)
     assert worth.headline == "Worth using at thresholds from 10% to 50%."
-    assert worth.sentences[0] == "There it beats both acting on everyone and acting on no one."
+    assert worth.sentences[0] == "There it beats both treating all and treating none."
     assert len(worth.sentences) == 2
-    found = decision_summary(event, {"Card": risk}, GRID, reference=TREAT_ALL)
-    best = max(found["aunbc"][1:])
-    assert (
-        f"Its mean net benefit is {found['aunbc'][0]:.3f}, and that of acting on"
-        in (worth.sentences[1])
+    own, everyone, nobody = decision_summary(event, {"Card": risk}, GRID)["aunbc"].tolist()
+    best, name = max((everyone, "all"), (nobody, "none"))
+    assert worth.sentences[1].startswith(
+        f"Its mean net benefit is {own:.3f}, and that of treating {name} {best:.3f}: the "
+        f"difference is worth {100 * (own - best):.1f} events found per 100"
     )
-    assert f"{100 * (found['aunbc'][0] - best):.1f} events found per 100" in worth.sentences[1]
     assert worth.sure == (
         f"From 4,000 rows, {event.sum():,} of them with the event; bands hold over all thresholds."
     )
@@ -56,7 +55,7 @@ def test_every_threshold_is_judged_once_and_as_its_bands_say() -> None:
         shown = np.clip(risk * [0.4, 1.0, 2.5][seed % 3], 0, 1)
         worth = judge_worth(event, shown, GRID)
         above, below = np.ones(5, dtype=bool), {}
-        for other, words in (("Treat All", "on everyone"), ("Treat None", "on no one")):
+        for other, words in (("Treat All", "all"), ("Treat None", "none")):
             found = decision_differences(event, {"Card": shown}, GRID, reference=other)
             own = found["model"] == "Card"
             above &= found["simultaneous_lower"][own] > 0
@@ -67,14 +66,14 @@ def test_every_threshold_is_judged_once_and_as_its_bands_say() -> None:
         else:
             assert not worth.headline.startswith("Worth")
         for words, there in below.items():
-            assert (f"it is worse than acting {words}." in text) == there.any()
+            assert (f"it is worse than treating {words}." in text) == there.any()
 
 
 def test_a_card_that_harms_is_said_to() -> None:
     event, risk = rows(2000)
     worth = judge_worth(event, 1 - risk, GRID)
     assert worth.headline == "Not worth using on these rows."
-    assert "it is worse than acting on" in worth.sentences[0]
+    assert "it is worse than treating" in worth.sentences[0]
     assert "the difference is worth −" in worth.sentences[-1]
 
 

@@ -494,7 +494,10 @@ def test_a_raw_card_is_refitted_with_its_own_conditions() -> None:
     z = outcome(other, 5)
     stay = Stay()
     model = RiskScoreClassifier(binner="auto", prior_strength=0, solver=stay)
-    update = update_card(card, other, z, "refit", estimator=model)
+    labels = {"title": "T", "columns": {name: {"unit": "u"} for name in card.features}}
+    update = update_card(card.with_labels(labels), other, z, "refit", estimator=model)
+    assert update.new.labels.title == "T"
+    assert {one.feature for one in update.new.labels.columns} <= set(update.new.features)
     old = {rule.term: rule.points for rule in card.rules if rule.points}
     new = {rule.term: rule.points for rule in update.new.rules if rule.points}
     kept = {t: p for t, p in new.items() if t in old}

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common import FloatArray, Table, check_weights
+from netbenefit.common import FloatArray, check_weights
 from netbenefit.metrics import (
     TREAT_ALL,
     TREAT_NONE,
     Thresholds,
-    decision_bands,
     decision_differences,
-    decision_summary,
+    mean_benefit_beside,
 )
 
 #: Fewer events, or fewer rows without, make an evaluation unsure.
 ENOUGH = 100
 _CARD = "Card"
-_IN_WORDS = {TREAT_ALL: "acting on everyone", TREAT_NONE: "acting on no one"}
+_IN_WORDS = {TREAT_ALL: "treating all", TREAT_NONE: "treating none"}
 
 
 class Worth(NamedTuple):
-    """What rows say about a card's decisions, beside acting on everyone and on no one."""
+    """What rows say about a card's decisions, beside treating all and treating none."""
 
     headline: str
     sentences: tuple[str, ...]
@@ -36,19 +34,9 @@ class Worth(NamedTuple):
 class Places(NamedTuple):
     """Positions of thresholds, by what is shown there."""
 
-    better: list[int]  #: than acting on everyone, and than acting on no one
+    better: list[int]  #: than treating all, and than treating none
     worse: dict[str, list[int]]  #: than one of these
     open: list[int]
-
-
-def bands_of_card(
-    event: NDArray[np.bool_],
-    risk: FloatArray,
-    thresholds: Thresholds,
-    sample_weight: FloatArray | None = None,
-) -> Table:
-    """Return the decision curve of a card with its bands."""
-    return decision_bands(event, {_CARD: risk}, thresholds, sample_weight=sample_weight)
 
 
 def judge_worth(
@@ -61,7 +49,7 @@ def judge_worth(
 
     A card is called better at a threshold where the 95% bands of both differences, which hold over
     all thresholds at once, lie above 0; worse, where one of them lies below.  At a threshold of 0
-    everyone is acted on, which nothing can improve.
+    all are treated, which nothing can improve.
     """
     places, grid = _places(event, risk, thresholds, sample_weight), thresholds.given
     judged = [p for p in grid.tolist() if p > 0]
@@ -75,13 +63,12 @@ def judge_worth(
         headline = "Not worth using on these rows."
     if places.better:
         headline = f"Worth using at {at(places.better)}."
-        sentences.append("There it beats both acting on everyone and acting on no one.")
+        sentences.append("There it beats both treating all and treating none.")
     for name, these in places.worse.items():
         sentences.append(f"At {at(these)} it is worse than {_IN_WORDS[name]}.")
     if places.open:
         sentences.append(
-            f"At {at(places.open)} it is not shown to beat both acting on everyone and acting on "
-            "no one."
+            f"At {at(places.open)} it is not shown to beat both treating all and treating none."
             if not places.better
             else f"At {at(places.open)} that is not shown."
         )
@@ -118,20 +105,16 @@ def _mean(
     sample_weight: FloatArray | None,
 ) -> str:
     """Set the mean net benefit beside that of the better of the two strategies."""
-    beside = partial(
-        decision_summary, event, {_CARD: risk}, thresholds, sample_weight=sample_weight
+    _, none = beside = mean_benefit_beside(event, risk, thresholds, sample_weight=sample_weight)
+    best = min(beside, key=lambda one: one.difference)
+    own, other = none.difference, none.difference - best.difference
+    more, low, high = (
+        f"{100 * end:.1f}".replace("-", "−") for end in (best.difference, best.low, best.high)
     )
-    found = beside(reference=TREAT_ALL)
-    benefit = dict(zip(found["model"].tolist(), found["aunbc"].tolist(), strict=True))
-    best = TREAT_ALL if benefit[TREAT_ALL] > benefit[TREAT_NONE] else TREAT_NONE
-    if best == TREAT_NONE:
-        found = beside(reference=best)
-    ends = ("difference", "difference_lower", "difference_upper")
-    more, low, high = (f"{100 * found[end][0]:.1f}".replace("-", "−") for end in ends)
     return (
-        f"Its mean net benefit is {_signed(found['aunbc'][0])}, and that of {_IN_WORDS[best]} "
-        f"{_signed(benefit[best])}: the difference is worth {more} events found per 100 records "
-        f"at no further false alarm (95% interval {low} to {high})."
+        f"Its mean net benefit is {_signed(own)}, and that of {_IN_WORDS[best.reference]} "
+        f"{_signed(other)}: the difference is worth {more} events found per 100 records at no "
+        f"further false alarm (95% interval {low} to {high})."
     )
 
 
