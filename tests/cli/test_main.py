@@ -31,6 +31,7 @@ from typer.testing import CliRunner
 import netbenefit
 from netbenefit import Scorecard, __version__, aunbc, auroc
 from netbenefit.cards import render
+from netbenefit.cli.helping import PANELS
 from netbenefit.cli.main import app
 from netbenefit.cli.terminal import print_for_programs
 from netbenefit.data.duckdb import read_table
@@ -418,18 +419,8 @@ def test_help_has_an_example(command: str) -> None:
 #: What has one name for scikit-learn, and another in a command.
 OTHER_NAMES = {"n_jobs": "jobs", "random_state": "seed", "net_benefit_at": "at"}
 #: What only Python has, or a command says with its other options and arguments.
-PYTHON_ONLY = {
-    "X",
-    "y",
-    "estimator",
-    "models",
-    "settings",
-    "measure",
-    "rule",
-    "groups",
-    "verbose",
-    "inner_repeats",
-}
+PYTHON_ONLY = {"X", "y", "estimator", "models", "settings", "measure", "rule", "groups", "verbose"}
+PYTHON_ONLY |= {"sizes", "inner_repeats"}
 
 
 @pytest.mark.parametrize(
@@ -452,6 +443,64 @@ def test_tables_are_saved_by_the_same_option() -> None:
         options = {one.name for one in typer.main.get_command(app).commands[command].params}
         assert "csv" in options
         assert "out" not in options
+
+
+COMMANDS = list(typer.main.get_command(app).commands)
+
+
+@pytest.mark.parametrize("command", [c for c in COMMANDS if c != "reproduce"])
+def test_help_is_in_groups_without_empty_types(command: str) -> None:
+    printed = run(command, "--help")
+    assert "bool" not in printed
+    assert "list[" not in printed
+    grouped = command != "export"  # whose options are all its own
+    assert ("─ Options ─" in printed) != grouped
+    assert "─ Output ─" in printed
+
+
+def test_groups_of_help_name_options_that_exist() -> None:
+    commands = typer.main.get_command(app).commands.values()
+    known = {one.name for command in commands for one in command.params}
+    assert {name for names in PANELS.values() for name in names} <= {*known, "help"}
+
+
+def test_fit_shows_its_groups_in_order() -> None:
+    printed = run("fit", "--help")
+    heads = ["Rows and outcome", "Decisions", "How columns are read", "Limits on the card"]
+    places = [printed.index(f"─ {head} ─") for head in [*heads, "Search", "Output"]]
+    assert places == sorted(places)
+
+
+def test_the_shell_can_complete(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = run("--help")
+    assert "--install-completion" in printed
+    environment = {
+        **os.environ,
+        "_NETBENEFIT_COMPLETE": "complete_bash",
+        "COMP_WORDS": "netbenefit fit --thr",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(PROGRAM, capture_output=True, text=True, env=environment)
+    assert done.stdout.split() == ["--thresholds"]
+
+
+def test_names_that_are_nearly_right(table: Path, card_file: Path, tmp_path: Path) -> None:
+    assert "--thresholds" in run("fit", table, "--tresholds", "0.1", code=2)
+    assert "fit" in run("fitt", table, code=2)
+    assert "Did you mean 'ill'?" in error("fit", table, "--target", "Ill")
+    assert "Did you mean 'fever'?" in error("fit", table, "--target", "ill", "--drop", "fewer")
+    message = error("fit", table, "--target", "ill", "--categorical", "tonw")
+    assert "Did you mean 'town'?" in message
+    message = error("fit", table, *FIT, "--sign", "Fever=+")
+    assert "Did you mean 'fever'?" in message
+    message = error("fit", table, "--target", "ill", "--teacher", "logisitc")
+    assert "Did you mean 'logistic'?" in message
+    message = error("compare", table, "--target", "ill", "--models", "score-card")
+    assert "Did you mean 'scorecard'?" in message
+    renamed = {("Fever" if k == "fever" else k): v for k, v in people().items()}
+    other = save(renamed, tmp_path / "renamed.csv")
+    assert "Did you mean 'Fever'?" in error("evaluate", card_file, other)
+    assert "Did you mean" not in error("fit", table, "--target", "xyz")
 
 
 def test_version_and_help() -> None:

@@ -508,10 +508,10 @@ GOOD = pd.DataFrame({"a": [0, 1, 2], "y": [0, 1, 1], "w": [1, 2, 3]})
 @pytest.mark.parametrize(
     ("frame", "options", "message"),
     [
-        (GOOD, {"target": "died"}, "no column 'died'; its columns are 'a', 'y', 'w'. Correct the"),
-        (GOOD, {"sample_weight": "weight"}, "no column 'weight'; its columns are 'a', 'y', 'w'"),
+        (GOOD, {"target": "died"}, "no column 'died'.* Its columns are 'a', 'y', 'w'. Correct the"),
+        (GOOD, {"sample_weight": "weight"}, "no column 'weight'.* Its columns are 'a', 'y', 'w'"),
         (GOOD, {"sample_weight": ""}, "no column ''"),
-        (GOOD, {"features": ["a", "b", "c"]}, "no column 'b', 'c'; its columns are"),
+        (GOOD, {"features": ["a", "b", "c"]}, "no column 'b', 'c'.* Its columns are"),
         (GOOD, {"features": ["a", "a"]}, "duplicate column names: 'a'. Rename or drop"),
         (GOOD, {"features": []}, "no feature columns. Pass at least one"),
         (GOOD[["y", "w"]], {"sample_weight": "w"}, "no feature columns. Pass at least one"),

@@ -308,7 +308,7 @@ def test_penalties():
         ({"sign": {"sex": None}}, r"sign of column 'sex' must be .*, not None"),
         ({"sign": ["+", "-"]}, r"sign must be a mapping from column to setting, not \['\+', '-'\]"),
         ({"sign": {"weight": "+"}}, "sign names column 'weight', .* columns are 'age', 'sex', 'bm"),
-        ({"sign": {3: "+"}}, "sign names column 3, which is not in the table; .* Correct the name"),
+        ({"sign": {3: "+"}}, "sign names column 3, which is not in the table. .* Correct the name"),
         ({"sign": {-1: "+"}}, "sign names column -1, which is not in the table"),
         ({"sign": {True: "+"}}, "sign names column True, which is not in the table"),
         ({"bounds": {"weight": (0, 1)}}, "bounds names column 'weight', which is not in the table"),

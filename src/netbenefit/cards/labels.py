@@ -8,12 +8,11 @@ import math
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from netbenefit.cards.readings import Reading, plain_number, value_text
-from netbenefit.common import InputError, Value, at, parse, shorten, show
+from netbenefit.common import InputError, Value, at, did_you_mean, parse, shorten, show
 
 #: Headings of a CSV file, and keys of a column in a JSON file.
 HEADINGS = ("column", "label", "unit", "low", "high", "levels")
@@ -150,8 +149,7 @@ class Labels:
         """Refuse columns that a table does not have."""
         for one in self.columns:
             if one.feature not in known:
-                near = get_close_matches(one.feature, known, n=1)
-                meant = f" Did you mean {near[0]!r}?" if near else ""
+                meant = did_you_mean(one.feature, known)
                 raise InputError(
                     f"--labels: the table has no column {one.feature!r}.{meant} Its columns are "
                     f"{shorten(list(known), 10)}."

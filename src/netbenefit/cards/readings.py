@@ -30,7 +30,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common import LARGEST_EXACT, FloatArray, InputError, Value, check_names, shorten
+from netbenefit.common import (
+    LARGEST_EXACT,
+    FloatArray,
+    InputError,
+    Value,
+    check_names,
+    did_you_mean,
+    shorten,
+)
 
 # -- raw data in, named columns out: mappings, lists of dicts, arrays, data frames of any library --
 # Fitting and scoring read with the same functions, so that a value means the same to both.  They
@@ -246,7 +254,8 @@ def check_present(needed: Sequence[str], available: Sequence[str], row: int | No
     absent = [name for name in needed if name not in set(available)]
     if absent:
         raise InputError(
-            f"the card needs {shorten(absent, 10)}, absent{_where(row)}. Available are "
+            f"the card needs {shorten(absent, 10)}, absent{_where(row)}."
+            f"{did_you_mean(absent[0], available)} Available are "
             f"{shorten(list(available), 10) or 'no columns'}. Add or rename the columns."
         )
 

@@ -131,7 +131,7 @@ def compare(
 
 def _read_models(text: str) -> dict[str, Any]:
     """Split a list of names and files; cards are read at once."""
-    from netbenefit.common import InputError
+    from netbenefit.common import InputError, did_you_mean
     from netbenefit.validation import NAMES
 
     found: dict[str, Any] = {}
@@ -141,8 +141,8 @@ def _read_models(text: str) -> dict[str, Any]:
         file = word.endswith(".json") or Path(word).is_file()
         if not file and word not in NAMES:
             raise InputError(
-                f"--models: no model is called {word!r}. Known are {', '.join(NAMES)}; a card is "
-                "named by its file, such as card.json."
+                f"--models: no model is called {word!r}.{did_you_mean(word, NAMES)} Known are "
+                f"{', '.join(NAMES)}; a card is named by its file, such as card.json."
             )
         name = Path(word).name if file and Path(word).name not in found else word
         if name in found:

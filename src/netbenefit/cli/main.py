@@ -20,6 +20,7 @@ from netbenefit.cli.demo import demo
 from netbenefit.cli.evaluate import evaluate
 from netbenefit.cli.export import export
 from netbenefit.cli.fit import fit
+from netbenefit.cli.helping import Command, Group
 from netbenefit.cli.options import option
 from netbenefit.cli.report import report
 from netbenefit.cli.score import score
@@ -33,7 +34,7 @@ app = typer.Typer(
     epilog="Start with: netbenefit demo",
     rich_markup_mode="markdown",
     no_args_is_help=True,
-    add_completion=False,
+    cls=Group,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -106,31 +107,41 @@ def reproduce(context: typer.Context) -> None:
     raise typer.Exit(experiments(context.args, prog_name=name, standalone_mode=False) or 0)
 
 
-for _command, _example in (
-    (demo, "demo --out /tmp/demo"),
+_START, _LEARN, _JUDGE, _USE = "Start here", "Learn a card", "Judge it", "Use it"
+for _panel, _command, _example in (
+    (_START, demo, "demo --out /tmp/demo"),
     (
+        _LEARN,
         fit,
-        "fit patients.csv --target died --thresholds 0.05:0.5:0.05 --max-features 6 "
+        "fit patients.csv --target died --thresholds 0.05:0.5:0.05 --max-questions 6 "
         "--out card.json",
     ),
-    (sizes, "sizes patients.csv --target died --plot sizes.svg"),
-    (validate, "validate patients.csv --target died --folds 5 --nested --journal folds.jsonl"),
-    (evaluate, "evaluate card.json new_patients.csv --csv curve.csv"),
-    (score, "score card.json 'data/*.parquet' --out scored.parquet --keep id"),
-    (update, "update card.json new_patients.csv --what risks --out new.json"),
+    (_LEARN, sizes, "sizes patients.csv --target died --plot sizes.svg"),
+    (_LEARN, update, "update card.json new_patients.csv --what risks --out new.json"),
     (
+        _JUDGE,
+        validate,
+        "validate patients.csv --target died --folds 5 --nested --journal folds.jsonl",
+    ),
+    (_JUDGE, evaluate, "evaluate card.json new_patients.csv --csv curve.csv"),
+    (
+        _JUDGE,
         compare,
         "compare patients.csv --target died --models card.json,scorecard,logistic,lasso "
         "--plot curves.svg",
     ),
-    (report, "report card.json new_patients.csv --out report.html"),
-    (export, "export card.json --to html --out calculator.html"),
-    (show, "show card.json --html card.html"),
-    (verify, "verify card.json certificate.json patients.csv"),
+    (_JUDGE, report, "report card.json new_patients.csv --out report.html"),
+    (_JUDGE, verify, "verify card.json certificate.json patients.csv"),
+    (_USE, show, "show card.json --html card.html"),
+    (_USE, score, "score card.json 'data/*.parquet' --out scored.parquet --keep id"),
+    (_USE, export, "export card.json --to html --out calculator.html"),
 ):
-    app.command(epilog=f"Example: netbenefit {_example}")(_command)
+    app.command(cls=Command, epilog=f"Example: netbenefit {_example}", rich_help_panel=_panel)(
+        _command
+    )
 # Its options, --help included, are those of the experiments.
 app.command(
     add_help_option=False,
+    rich_help_panel="The paper",
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
 )(reproduce)

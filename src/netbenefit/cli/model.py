@@ -16,7 +16,7 @@ from netbenefit.binning import METHODS, POLICIES
 from netbenefit.cards import PerUnit, plain_number
 from netbenefit.cli.options import LimitOptions, ReadingOptions, TeacherOptions, ThresholdOptions
 from netbenefit.cli.terminal import check_column, print_note, read_setting
-from netbenefit.common import InputError, Value, check_threads, parse, shorten
+from netbenefit.common import InputError, Value, check_threads, did_you_mean, parse, shorten
 from netbenefit.data import RawColumn, storage_of
 from netbenefit.metrics import Thresholds, as_thresholds
 from netbenefit.problem import Constraint, MaxPerColumn, from_json
@@ -117,8 +117,9 @@ def check_known(names: Iterable[str], known: Sequence[str], option: str) -> None
     for name in names:
         if name not in known and (option, name) != ("--missing", "*"):
             raise InputError(
-                f"{option} names column {name!r}, which is not among the columns to learn from; "
-                f"they are {shorten(list(known), 10)}. Correct the name."
+                f"{option} names column {name!r}, which is not among the columns to learn from."
+                f"{did_you_mean(name, known)} They are {shorten(list(known), 10)}. Correct the "
+                "name."
             )
 
 
@@ -275,7 +276,8 @@ def check_teacher(teacher: str | None, columns: Collection[str]) -> None:
     """Refuse a teacher that is neither known nor a column."""
     if teacher is not None and teacher not in (*TEACHERS, *columns):
         raise InputError(
-            f"--teacher {teacher} is neither known nor a column of the table. Use one of "
+            f"--teacher {teacher} is neither known nor a column of the table."
+            f"{did_you_mean(teacher, [*TEACHERS, 'none', *columns])} Use one of "
             f"{', '.join(TEACHERS)}, a column of risks, or none."
         )
 

@@ -233,12 +233,13 @@ def print_saved(*files: Path | None) -> None:
 
 def check_column(columns: Collection[str], name: str | None, option: str) -> None:
     """Refuse a column that an option names and the table does not have."""
-    from netbenefit.common import InputError, shorten
+    from netbenefit.common import InputError, did_you_mean, shorten
 
     if name is not None and name not in columns:
         raise InputError(
-            f"{option} names column {name!r}, which the table does not have; its columns are "
-            f"{shorten(list(columns), 10)}. Correct the name."
+            f"{option} names column {name!r}, which the table does not have."
+            f"{did_you_mean(name, columns)} Its columns are {shorten(list(columns), 10)}. Correct "
+            "the name."
         )
 
 

@@ -15,6 +15,7 @@ from .checks import (
     check_seed as check_seed,
     check_threads as check_threads,
     check_weights as check_weights,
+    did_you_mean as did_you_mean,
     drop_it as drop_it,
     exact_number as exact_number,
     read_parts as read_parts,

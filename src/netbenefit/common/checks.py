@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, NamedTuple
@@ -79,6 +79,15 @@ def shorten(items: Sequence[Any], limit: int = 5) -> str:
     shown = ", ".join(repr(item) for item in items[:limit])
     more = len(items) - limit
     return shown if more <= 0 else f"{shown} and {more} more"
+
+
+def did_you_mean(name: Any, known: Iterable[Any]) -> str:
+    """Return a sentence that names what looks most like a name, or nothing; starts with a blank."""
+    from difflib import get_close_matches  # late: only errors need it
+
+    by_letters = {str(one).casefold(): str(one) for one in known}
+    near = get_close_matches(str(name).casefold(), by_letters, n=1)
+    return f" Did you mean {by_letters[near[0]]!r}?" if near else ""
 
 
 def check_names(names: Sequence[Any]) -> tuple[str, ...]:
@@ -185,7 +194,8 @@ def check_option(name: str, value: Any, known: Collection[str]) -> Any:
     """Return an option that is one of some words; refuse any other."""
     if not isinstance(value, str) or value not in known:
         raise InputError(
-            f"{name}={value!r} is not known. Use one of {', '.join(map(repr, known))}."
+            f"{name}={value!r} is not known.{did_you_mean(value, known)} Use one of "
+            f"{', '.join(map(repr, known))}."
         )
     return value
 

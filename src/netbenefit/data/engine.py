@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import ColumnInfo, Frame
-from netbenefit.common import InputError, IntArray, check_names, shorten
+from netbenefit.common import InputError, IntArray, check_names, did_you_mean, shorten
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,8 @@ def require_columns(available: Sequence[str], names: Sequence[str]) -> None:
     absent = [name for name in names if name not in available]
     if absent:
         raise InputError(
-            f"the table has no column {shorten(absent)}; its columns are "
+            f"the table has no column {shorten(absent)}.{did_you_mean(absent[0], available)} Its "
+            "columns are "
             f"{shorten(available, 10)}. Correct the name, or add the column."
         )
 

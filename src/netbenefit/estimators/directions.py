@@ -27,7 +27,14 @@ from numpy.typing import NDArray
 from sklearn.isotonic import isotonic_regression
 
 from netbenefit.cards import Condition, Term
-from netbenefit.common import FloatArray, InputError, Remedy, minimise_by_newton, shorten
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Remedy,
+    did_you_mean,
+    minimise_by_newton,
+    shorten,
+)
 from netbenefit.data import PatternTable
 from netbenefit.estimators.training import TrainingData, terms_of
 from netbenefit.problem import Bounds, Questions, Sign, Values, all_constraints
@@ -98,8 +105,9 @@ def directions_of(
     if unknown:
         raise InputError(
             Remedy("monotone", "--monotone"),
-            f" names column {unknown[0]!r}, which is not in the table; its columns are "
-            f"{shorten(columns, 10)}. Correct the name.",
+            f" names column {unknown[0]!r}, which is not in the table."
+            f"{did_you_mean(unknown[0], columns)} Its columns are {shorten(columns, 10)}. Correct "
+            "the name.",
         )
     limits = all_constraints(
         table.names, settings.get("sign"), settings.get("bounds"), None, settings["constraints"]

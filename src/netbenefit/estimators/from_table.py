@@ -23,6 +23,7 @@ from netbenefit.common import (
     check_count,
     check_names,
     check_weights,
+    did_you_mean,
     format_count,
     shorten,
 )
@@ -305,7 +306,8 @@ def features_of(available: Sequence[str], request: TableRequest) -> tuple[str, .
     absent = [name for name in [*special, *chosen] if name not in available]
     if absent:
         raise InputError(
-            f"the table has no column {shorten(absent)}; its columns are "
+            f"the table has no column {shorten(absent)}.{did_you_mean(absent[0], available)} Its "
+            "columns are "
             f"{shorten(list(available), 10)}. Correct the name, or add the column."
         )
     if request.target in chosen:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import MOST_POINTS
-from netbenefit.common import InputError, IntArray, Remedy, shorten
+from netbenefit.common import InputError, IntArray, Remedy, did_you_mean, shorten
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
 from netbenefit.problem.questions import Questions
@@ -41,8 +41,8 @@ def position(key: Any, names: Sequence[str], what: str | Remedy) -> int:
         return list(names).index(key)
     raise InputError(
         what,
-        f" names column {key!r}, which is not in the table; its columns are {shorten(names, 10)}. "
-        "Correct the name.",
+        f" names column {key!r}, which is not in the table.{did_you_mean(key, names)} Its columns "
+        f"are {shorten(names, 10)}. Correct the name.",
     )
 
 

@@ -21,7 +21,14 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import _check_sample_weight
 
 from netbenefit.cards import Scorecard
-from netbenefit.common import FloatArray, InputError, check_weights, install_command, shorten
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    check_weights,
+    did_you_mean,
+    install_command,
+    shorten,
+)
 from netbenefit.data import match_labels, read_outcome
 from netbenefit.estimators import RiskScoreClassifier, RSSDNBClassifier
 from netbenefit.metrics import TREAT_ALL, TREAT_NONE, Thresholds, ThresholdsLike, as_thresholds
@@ -341,7 +348,8 @@ def _loaded(model: Any) -> Any:
         return Scorecard.load(model)
     if isinstance(model, str) and model not in _MAKERS:
         raise InputError(
-            f"no model is called {model!r}. Known are {', '.join(NAMES)}; a card is named by "
+            f"no model is called {model!r}.{did_you_mean(model, NAMES)} Known are "
+            f"{', '.join(NAMES)}; a card is named by "
             "its file, such as card.json."
         )
     return model

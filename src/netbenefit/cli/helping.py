@@ -1,0 +1,71 @@
+"""Help that reads well: options in groups, and no types that say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+#: Groups of options, in their order, by the names of parameters; the others say their own.
+PANELS = {
+    "Rows and outcome": (
+        *("target", "positive", "sample_weight", "holdout", "labels", "reference", "stream"),
+        "keep",
+    ),
+    "Decisions": ("thresholds", "weights", "at"),
+    "Validation": (
+        *("folds", "repeats", "nested", "inner_folds", "bootstrap", "models", "compare"),
+        *("sample", "allow_unchecked"),
+    ),
+    "How columns are read": ("drop",),
+    "Limits on the card": ("max_size", "raw_points", "max_features", "max_questions"),
+    "Search": (
+        *("teacher", "prior_strength", "penalty", "solver", "time_limit", "seed", "jobs"),
+        "what",
+    ),
+    "Output": (
+        *("out", "certificate", "csv", "plot", "html", "journal", "as_json", "quiet", "debug"),
+        "help",
+    ),
+}
+_PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+_ORDER = [
+    *("Rows and outcome", "How files are read", "Decisions", "Validation", "How columns are read"),
+    *("Limits on the card", "Search", "Output"),
+]
+
+
+def _arranged(params: list[Any], *, grouped: bool) -> list[Any]:
+    """Put options into their groups, and hide the types of flags and arguments."""
+    for one in params:
+        is_argument = one.param_type_name == "argument"
+        if is_argument or getattr(one, "is_flag", False):
+            one.display_type_rich = _nothing
+        if grouped and not is_argument and one.rich_help_panel is None:
+            one.rich_help_panel = _PANEL_OF.get(one.name)
+    places = {panel: place for place, panel in enumerate(_ORDER)}
+
+    def place(one: Any) -> int:
+        return places.get(getattr(one, "rich_help_panel", None) or "", -1)
+
+    return sorted(params, key=place)
+
+
+def _nothing(ctx: Any) -> str:
+    return ""
+
+
+class Command(TyperCommand):
+    """A command whose options are shown in groups."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options, as they are shown."""
+        return _arranged(super().get_params(ctx), grouped=True)
+
+
+class Group(TyperGroup):
+    """The program, whose own options are shown alike."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return options, as they are shown."""
+        return _arranged(super().get_params(ctx), grouped=False)
