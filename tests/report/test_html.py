@@ -15,7 +15,7 @@ from netbenefit import InputError
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition
 from netbenefit.common import asset
-from netbenefit.metrics import benefit as metrics
+from netbenefit.metrics import benefit as metrics, decision_bands
 from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.measures import compare, measure
 from netbenefit.metrics.thresholds import Thresholds
@@ -171,6 +171,20 @@ def test_curve_draws_every_point(sample: tuple[np.ndarray, np.ndarray]) -> None:
     benefit = metrics.net_benefit(y, risk, GRID)
     # One straight line leads from net benefits to heights.
     assert np.corrcoef(heights, benefit)[0, 1] == pytest.approx(-1, abs=1e-4)
+
+
+def test_the_curve_fills_its_picture_and_its_band_is_drawn() -> None:
+    rng = np.random.default_rng(0)
+    risk = rng.beta(1, 12, size=3000)
+    y = rng.random(3000) < risk
+    grid = Thresholds.of([0.2, 0.3])  # far above the prevalence: all benefits are small
+    table = decision_bands(y, {"Card": risk}, grid, n_resamples=50)
+    svg = curve_svg(table)
+    assert svg.count('<polygon class="band"') == 1
+    points = re.findall(r'class="band" points="([^"]+)"', svg)[0].split()
+    assert len(points) == 4
+    heights = [float(point.split(",")[1]) for point in points]
+    assert min(heights) == pytest.approx(12, abs=0.1)  # the top of the picture
 
 
 def test_every_line_has_a_style_of_its_own(sample: tuple[np.ndarray, np.ndarray]) -> None:

@@ -27,8 +27,9 @@ def test_a_good_card_is_worth_using_and_by_how_much() -> None:
     assert len(worth.sentences) == 2
     own, everyone, nobody = decision_summary(event, {"Card": risk}, GRID)["aunbc"].tolist()
     best, name = max((everyone, "all"), (nobody, "none"))
+    shown = f"{best:.4f}" if best else "0"
     assert worth.sentences[1].startswith(
-        f"Its mean net benefit is {own:.3f}, and that of treating {name} {best:.3f}: the "
+        f"Its mean net benefit is {own:.4f}, and that of treating {name} {shown}: the "
         f"difference is worth {100 * (own - best):.1f} events found per 100"
     )
     assert worth.sure == (

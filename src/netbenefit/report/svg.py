@@ -52,8 +52,8 @@ def curve_svg(curve: Table) -> str:
     thresholds = curve["threshold"]
     low, high = float(thresholds.min()), float(thresholds.max())
     low, high = (low, high) if high > low else (max(0.0, low - 0.05), min(1.0, low + 0.05))
-    highest = curve.get("simultaneous_upper", curve["net_benefit"])
-    top = max(float(curve["prevalence"].max()), float(highest.max()), 1e-6)
+    ends = [curve[name] for name in ("net_benefit", "simultaneous_upper") if name in curve]
+    top = max(1e-6, *(float(end.max()) for end in ends))
     bottom = -0.12 * top
 
     def x(p: float) -> float:

@@ -132,7 +132,9 @@ def _sure(event: NDArray[np.bool_], sample_weight: FloatArray | None) -> str:
 
 
 def _signed(number: float) -> str:
-    return f"{number:.3f}".replace("-", "−")
+    if number == 0:
+        return "0"
+    return f"{number:.4f}".replace("-", "−")
 
 
 def runs_text(values: Sequence[float], grid: Sequence[float]) -> str:
