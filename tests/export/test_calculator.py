@@ -210,6 +210,11 @@ def test_a_code_for_missing_is_refused_with_a_reason(show: Callable[..., Watched
         Thresholds.of([0.5]),
         readings=[Reading(feature="dose", special=(-9,))],
     )
+    named = card.with_labels({"columns": {"dose": {"label": "Dose of it"}}})
+    page = show(to_calculator(named)).page
+    page.get_by_label("Dose of it").fill("-9")
+    page.get_by_label("count").fill("1")
+    assert page.locator("#needs").inner_text().startswith("No score: Dose of it is missing")
     page = show(to_calculator(card)).page
     page.get_by_label("dose").fill("-9")
     page.get_by_label("count").fill("1")

@@ -383,6 +383,7 @@ def _page_data(card: Scorecard, fields: list[Field], threshold: float | None) ->
             [places[row.risk], None if row.low is None else integer_text(row.low)]
             for row in card.risk_table()
         ],
+        "names": [strip_control(labels.called(column.name)) for column in card._logic.columns],
         "seenFrom": seen_from,
         "seen": seen,
         "decimals": len(str(unit)) - 1,

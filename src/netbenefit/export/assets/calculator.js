@@ -34,11 +34,12 @@ function readNumber(field, place) {
 
 // Why a row with all fields filled in has no score: the column that the card cannot do without.
 function refusedBy(row) {
-  for (const step of CARD.steps) {
+  for (const [place, step] of CARD.steps.entries()) {
     const value = stepValue(step, row);
-    if (value === undefined) return `${step.name} is missing, and the card has no rule for that.`;
+    const name = PAGE.names[place];
+    if (value === undefined) return `${name} is missing, and the card has no rule for that.`;
     if (step.terms.some(([term]) => codeOf(term, value) === undefined)) {
-      return `${step.name} is too large to be counted exactly.`;
+      return `${name} is too large to be counted exactly.`;
     }
   }
   return "the score is too large.";
