@@ -43,7 +43,7 @@ def with_column(name: str, values: list[Any]) -> Any:
     [
         (lambda: fit([1, 2]), "cannot read rows from list"),
         (lambda: fit(FRAME["age"]), "cannot read rows from|single column"),
-        (lambda: fit(FRAME.lazy(), "outcome"), "no column 'outcome'; its columns are 'age'"),
+        (lambda: fit(FRAME.lazy(), "outcome"), "no column 'outcome'.*Its columns are 'age'"),
         (lambda: fit(FRAME.lazy(), features=["sex"]), "no column 'sex'"),
         (lambda: fit(FRAME.lazy(), features=["age", "y"]), "'y' is the outcome, and no feature"),
         (lambda: fit(FRAME.select("y").lazy()), "no feature columns"),
