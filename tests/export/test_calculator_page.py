@@ -206,14 +206,14 @@ def test_the_interval_is_that_of_held_out_rows(show: Callable[..., Watched]) -> 
     assert seen.is_hidden()
     choose(page, "II (3 points)")
     assert seen.inner_text() == (
-        "Of 12 held-out records with such a score, 9 had the event (95% interval of the risk: "
+        "Of 12 held-out records with a score of ≥ 4, 9 had the event (95% interval of the risk: "
         "46.8% to 91.1%)."
     )
     page.get_by_label("stage").select_option("I (0 points)")
-    assert "Of 40 held-out records with such a score, 1 had the event" in seen.inner_text()
+    assert "Of 40 held-out records with a score of ≤ 1, 1 had the event" in seen.inner_text()
     page.get_by_label("smoker").check()
     assert page.locator("#score").inner_text() == "2"
-    assert seen.inner_text() == "No held-out record had such a score."
+    assert seen.inner_text() == "No held-out record had a score of 2–3."
     other = show(to_calculator(small_card())).page
     choose(other, "II (3 points)")
     assert other.locator("#seen").is_hidden()
@@ -249,6 +249,23 @@ def test_the_table_stays_in_one_piece_and_words_stay_whole(show: Callable[..., W
     table = page.get_by_role("table").first  # though its parts are drawn as blocks
     assert table.get_by_role("rowheader").count() == 1
     assert table.get_by_role("cell", name="under 0", exact=True).count() == 1
+
+
+@needs_browser
+@pytest.mark.parametrize("width", [1280, 1024])
+def test_long_names_stay_whole_beside_a_long_table(
+    width: int, show: Callable[..., Watched]
+) -> None:
+    names = ("ChestPain_eq_asymptomatic", "MaxExerciseHRTargetRatio", "age")
+    rules = [Rule(Condition(name, ">=", k), k) for name in names for k in (1, 2, 3)]
+    card = Scorecard(rules, [(k, 0.1 + k / 40) for k in range(19)], Thresholds.tenths())
+    page = show(to_calculator(card), viewport={"width": width, "height": 800}).page
+    for name in page.locator(".questions tbody th").all():
+        assert name.locator("bdi").bounding_box()["height"] < 30, name.inner_text()
+    questions, risks = (
+        page.locator(f".card .{part}").bounding_box() for part in ("questions", "risks")
+    )
+    assert questions["x"] + questions["width"] < risks["x"]
 
 
 # -- strangers -------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
 from html import escape
-from itertools import count
+from itertools import count, zip_longest
 from typing import Any, Literal
 
 from netbenefit._version import __version__
@@ -30,6 +30,7 @@ from netbenefit.cards import (
     Labels,
     PerUnit,
     Question,
+    RiskRow,
     Scorecard,
     Term,
     check_card,
@@ -42,7 +43,7 @@ from netbenefit.cards import (
     level_order,
     named,
     percent,
-    side_by_side,
+    scores_text,
     strip_control,
     value_text,
 )
@@ -200,13 +201,10 @@ def _card(card: Scorecard, scaling: str) -> str:
         + 2 * -(-len(printed.table) // 5)
         + len(printed.notes)
     )
-    # A long table of risks is below the questions, not beside them.
-    long = " long" if len(side_by_side(printed.table)) > 1 else ""
     size = next((name for most, name in _SIZES if lines <= most), "many")
     sheet = asset("export", "calculator-card.html").replace("\n", "")
     return sheet.format(
         size=size,
-        long=long,
         title=escape(printed.title),
         count=escape(printed.asked),
         questions=body,
@@ -237,13 +235,16 @@ def _seen(found: HeldOut | None) -> tuple[list[str | None], list[str]]:
     """Return from which scores on counts of held-out rows hold, and what they say."""
     levels = () if found is None else found.levels
     texts = []
-    for level in levels:
-        text = "No held-out record had such a score."
+    nexts = [level.first for level in levels[1:]]
+    for level, after in zip_longest(levels, nexts):
+        last = None if after is None else after - 1
+        scores = scores_text(RiskRow(level.first, last, 0.0))
+        text = f"No held-out record had a score of {scores}."
         if level.low is not None and level.high is not None:
             low, high = (percent(end) for end in (level.low, level.high))
             records = f"{level.rows:,.10g} held-out record{'s' * (level.rows != 1)}"
             text = (
-                f"Of {records} with such a score, {level.events:,.10g} had the event (95% "
+                f"Of {records} with a score of {scores}, {level.events:,.10g} had the event (95% "
                 f"interval of the risk: {low} to {high})."
             )
         texts.append(text)
