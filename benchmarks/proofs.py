@@ -126,7 +126,7 @@ def default_problem(name: str) -> Problem | None:
     if X is None:
         return None
     binner = "auto" if name in RAW else None
-    RiskScoreClassifier(binner=binner, solver=posed).fit(X, y)
+    RiskScoreClassifier(binner=binner, max_questions=None, solver=posed).fit(X, y)
     return posed.problem
 
 

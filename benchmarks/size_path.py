@@ -24,7 +24,7 @@ def measure(
     """The path of a data set, with default settings."""
     X, y, names = load_dataset(name)
     columns = Table({column: X[:, k] for k, column in enumerate(names)}).to_frame()
-    model = RiskScoreClassifier(time_limit=time_limit)
+    model = RiskScoreClassifier(binner=None, time_limit=time_limit)
     return size_path(model, columns, y, sizes=sizes, folds=folds, n_jobs=jobs)
 
 

@@ -70,7 +70,11 @@ def measure(
 ) -> Sensitivity:
     """All settings of one data set."""
     X, y = load(name)
-    model = RiskScoreClassifier(solver=LocalSearch(time_limit=None, max_rounds=rounds))
+    model = RiskScoreClassifier(
+        binner=None,
+        max_questions=None,
+        solver=LocalSearch(time_limit=None, max_rounds=rounds),
+    )
     settings, common = settings_of(ends)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "constant columns")  # rare ones, in small folds

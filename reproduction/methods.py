@@ -148,7 +148,13 @@ def _published(solver: str) -> Callable[[Job], Any]:
 
 
 def _scorecard(job: Job) -> Any:
-    return RiskScoreClassifier(time_limit=job.seconds, random_state=SEED, n_jobs=1)
+    return RiskScoreClassifier(
+        binner=None,
+        max_questions=None,
+        time_limit=job.seconds,
+        random_state=SEED,
+        n_jobs=1,
+    )
 
 
 def _slim(job: Job) -> Any:

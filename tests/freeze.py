@@ -170,13 +170,14 @@ def eight() -> None:
         X, y = X[rows], y[rows]
         made = {
             "taught": RiskScoreClassifier(
+                binner=None,
                 # Bounds of many columns are computed in threads, which see the clock in any order.
                 solver="auto" if len(columns) < 16 else search(),
                 time_limit=3,
                 n_jobs=1,
             ),
             "small": RiskScoreClassifier(
-                teacher="logistic", solver=search(), max_features=4, n_jobs=1
+                binner=None, teacher="logistic", solver=search(), max_features=4, n_jobs=1
             ),
             "published": RSSDNBClassifier(solver="anneal", time_limit=2, n_jobs=1),
         }
@@ -376,7 +377,7 @@ def resampling() -> None:
     card = RiskScoreClassifier(
         binner="auto", solver="local", time_limit=1, n_jobs=1, max_features=5
     )
-    plain = RiskScoreClassifier(solver=search(), n_jobs=1)
+    plain = RiskScoreClassifier(binner=None, solver=search(), n_jobs=1)
     numbers = {k: v for k, v in table.items() if k in ("age", "visits")}
     made: dict[str, Callable[[], Any]] = {
         "cross_validate": lambda: cross_validate(card, table, event, folds=3, n_jobs=1),

@@ -154,13 +154,14 @@ class Card(Method):
             options["time_limit"] = self.time_limit
         make = getattr(netbenefit, self.estimator)
         options["binner"] = "auto" if self.raw else None
+        if self.estimator == "RiskScoreClassifier":
+            options["max_questions"] = None
         return make(
             thresholds=thresholds,
             n_jobs=self.n_jobs,
             random_state=seed,
             max_features=self.max_features,
-            **options,
-            **self._limits(),
+            **(options | self._limits()),
         )
 
     def _limits(self) -> dict[str, object]:

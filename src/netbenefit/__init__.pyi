@@ -18,6 +18,8 @@ from .certificates import (
 )
 from .common import (
     InputError as InputError,
+    LeakWarning as LeakWarning,
+    SmallTableWarning as SmallTableWarning,
 )
 from .data import (
     PatternTable as PatternTable,

@@ -20,11 +20,18 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from netbenefit import Binner, Condition, InputError, PerUnit, Rule, Scorecard, Thresholds
 from netbenefit.binning.fitted import FittedBins
 from netbenefit.cli.model import read_binner
 from tests.helpers.raw_rows import CONTAINERS, STAGES, outcome, raw_table
+
+
+@parametrize_with_checks([Binner(), Binner(method="quantile", bins="interval")])
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
 
 SPECIAL = {"visits (−9: unknown)": [-9]}
 BINNERS = {
@@ -434,16 +441,6 @@ def test_thousands_of_levels_are_merged_and_told() -> None:
     assert len(binner.terms_) == 1
 
 
-def test_a_copy_of_the_outcome_is_refused() -> None:
-    y = np.arange(60) % 2
-    words = np.where(y == 1, "dead", "alive").tolist()
-    for copy in (y, 1 - y, words, y == 1):
-        with pytest.raises(InputError, match=r"'copy' equals the outcome.*drop=\['copy'\]"):
-            Binner().fit({"copy": copy, "x": np.arange(60) % 7}, y)
-    Binner(categorical=["copy"]).fit({"copy": words, "x": np.arange(60) % 7}, y)
-    Binner(drop=["copy"]).fit({"copy": words, "x": np.where(y == 1, 5, np.arange(60) % 7)}, y)
-
-
 def test_very_many_columns() -> None:
     rng = np.random.default_rng(0)
     table = {f"c{k}": rng.normal(size=60) for k in range(10_000)}
@@ -625,12 +622,6 @@ def test_identifiers_in_disguise(name: str, values: Any) -> None:
     with pytest.warns(UserWarning, match="an identifier"):
         assert set(Binner(method="quantile").fit(table).groups_) == {"age"}
     assert name in Binner(method="quantile", numeric=[name]).fit(table).groups_
-
-
-def test_a_copy_of_the_outcome_with_a_hole_is_refused() -> None:
-    y = np.arange(60) % 2
-    with pytest.raises(InputError, match="'t' equals the outcome wherever it has a value"):
-        Binner().fit({"t": np.r_[np.nan, y[1:]], "age": np.arange(60) % 7}, y)
 
 
 @pytest.mark.parametrize("text", ["1.234,5", "$12", "12%", "1 234", "€ 7"])

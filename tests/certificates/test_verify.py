@@ -1444,6 +1444,7 @@ def test_the_judge_calls_no_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = {name: rng.integers(0, 2, 200) for name in "abcd"}
     event = rng.random(200) < 0.1 + 0.4 * columns["a"] + 0.3 * columns["b"]
     model = RiskScoreClassifier(
+        binner=None,
         teacher=None,
         max_points=2,
         constraints=[AtLeast(2, ["a", "b", "c"]), Implies("c", "d")],

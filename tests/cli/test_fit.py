@@ -600,9 +600,6 @@ def test_refusals(table: Path, options: list[object], message: str) -> None:
         ([""] * 40, "no column could be turned into a condition: 'c': every value is missing"),
         (["2024-01-02"] * 40, "no column could be turned into a condition: 'c': it holds dates"),
         ([7] * 40, "no column could be turned into a condition"),
-        (["n", "y"] * 20, "column 'c' equals the outcome wherever it has a value. If it"),
-        (["n", "y"] * 20, "drop it (--drop c); if it is known before the decision, say so by "),
-        (["n", "y"] * 20, "say so by --numeric c or --categorical c."),
         (["inf", "1"] * 20, "column 'c' holds inf in row 0"),
     ],
 )

@@ -119,7 +119,7 @@ def facts(value: Any) -> Any:
 
 def card() -> nb.RiskScoreClassifier:
     return nb.RiskScoreClassifier(
-        thresholds="0.1:0.5:0.2", solver=LocalSearch(time_limit=None, max_rounds=1)
+        binner=None, thresholds="0.1:0.5:0.2", solver=LocalSearch(time_limit=None, max_rounds=1)
     )
 
 
@@ -131,7 +131,12 @@ CALLS = {
     ),
     "compare": lambda X, y, **o: nb.compare(["tree", card()], X, y, folds=2, **o),
     "size_path": lambda X, y, **o: nb.size_path(
-        nb.RiskScoreClassifier(thresholds=[0.3], time_limit=None), X, y, sizes=[1, 2], folds=2, **o
+        nb.RiskScoreClassifier(binner=None, thresholds=[0.3], time_limit=None),
+        X,
+        y,
+        sizes=[1, 2],
+        folds=2,
+        **o,
     ),
 }
 
@@ -173,9 +178,9 @@ def test_experiments_run_on_the_cluster(
 def test_multi_start_finds_the_same_card(client: Any) -> None:
     X, y = rows()
     solver = nb.MultiStart(starts=4, solver=LocalSearch(time_limit=None, max_rounds=1))
-    here = nb.RiskScoreClassifier(solver=solver).fit(X, y)
+    here = nb.RiskScoreClassifier(binner=None, solver=solver).fit(X, y)
     with joblib.parallel_config(backend="dask"):
-        there = nb.RiskScoreClassifier(solver=solver).fit(X, y)
+        there = nb.RiskScoreClassifier(binner=None, solver=solver).fit(X, y)
     assert facts(here) == facts(there)
     assert there.result_.solver == "multi-start"
 

@@ -180,7 +180,7 @@ def test_settings_are_checked(params: dict[str, Any], message: str) -> None:
 
 def test_without_a_binner_raw_columns_are_refused_with_the_remedy() -> None:
     with pytest.raises(InputError, match="binner"):
-        RiskScoreClassifier(**QUICK).fit(raw_table(0, 50), np.arange(50) % 2)
+        RiskScoreClassifier(binner=None, **QUICK).fit(raw_table(0, 50), np.arange(50) % 2)
 
 
 def test_a_card_without_rules_scores_every_row() -> None:

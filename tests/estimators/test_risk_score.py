@@ -64,7 +64,7 @@ PUBLISHED = {"prior_strength": 0, "penalty": "paper"}
 
 
 def model(**options) -> RiskScoreClassifier:
-    basic = {"solver": "local", "time_limit": LATE, "n_jobs": 1, "thresholds": GRID}
+    basic = {"binner": None, "solver": "local", "time_limit": LATE, "n_jobs": 1, "thresholds": GRID}
     return RiskScoreClassifier(**{**basic, **PUBLISHED, **options})
 
 
@@ -107,11 +107,22 @@ def same_card(one: RiskScoreClassifier, two: RiskScoreClassifier) -> bool:
 
 # -- scikit-learn's own checks ---------------------------------------------------------------------
 
+CHECKED = {
+    "solver": "local",
+    "time_limit": LATE,
+    "n_jobs": 1,
+    "max_points": 2,
+    "max_features": 2,
+    "thresholds": [0.3, 0.5],
+}
+
 
 @parametrize_with_checks(
     [
-        RiskScoreClassifier(solver="local", time_limit=LATE),
-        RSSDNBClassifier(solver="local", time_limit=LATE),
+        RiskScoreClassifier(**CHECKED),
+        RiskScoreClassifier(binner=None, teacher=None, **CHECKED),
+        RSSDNBClassifier(**CHECKED),
+        RSSDNBClassifier(binner="auto", **CHECKED),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -55,7 +55,7 @@ def make_rows(n: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray, np
 
 
 def model(**options: Any) -> RiskScoreClassifier:
-    return RiskScoreClassifier(**{**QUICK, **options})
+    return RiskScoreClassifier(**{"binner": None, **QUICK, **options})
 
 
 class Recorder(ClassifierMixin, BaseEstimator):

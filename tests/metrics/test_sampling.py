@@ -183,7 +183,7 @@ def test_net_benefit_of_the_population_from_censored_samples() -> None:
 
 
 def card() -> RiskScoreClassifier:
-    return RiskScoreClassifier(thresholds=GRID, solver="local", time_limit=5, n_jobs=1)
+    return RiskScoreClassifier(binner=None, thresholds=GRID, solver="local", time_limit=5, n_jobs=1)
 
 
 def test_a_card_from_cases_and_controls_gives_risks_of_the_population() -> None:

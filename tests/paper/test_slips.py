@@ -212,7 +212,9 @@ def test_no_one_positive_must_be_a_candidate():
     assert with_it == [0, 1, 2]
     assert without == [0, 1, 1]  # two events, but a false alarm counts as nine
     assert worse - loss == Fraction(1, 10) * Fraction(9 - 2, 5)
-    untaught = RiskScoreClassifier(thresholds=grid, penalty=0.0, n_jobs=1, teacher=None)
+    untaught = RiskScoreClassifier(
+        binner=None, thresholds=grid, penalty=0.0, n_jobs=1, teacher=None
+    )
     estimator = untaught.fit(X, y)
     assert estimator.cutoffs_.tolist() == [1, 2]
     assert not estimator.predict([[1], [5]], threshold=0.9).any()

@@ -35,7 +35,9 @@ class Data:
         chance = 1 / (1 + np.exp(2.5 - self.X[:, 0] - 0.6 * self.X[:, 1]))
         self.y = np.where(rng.random(400) < chance, "ill", "healthy")
         self.weight = rng.integers(0, 4, 400)
-        self.model = RiskScoreClassifier(thresholds=GRID, max_points=3, teacher="logistic")
+        self.model = RiskScoreClassifier(
+            binner=None, thresholds=GRID, max_points=3, teacher="logistic"
+        )
         self.model.set_params(solver="local", time_limit=20).fit(self.X, self.y)
         self.event = self.y == self.model.classes_[1]
         self.risk = self.model.predict_proba(self.X)[:, 1]
@@ -78,7 +80,9 @@ def test_weights_count_rows(data: Data) -> None:
 
 
 def test_weights_of_training_go_with_the_risks_of_training(data: Data) -> None:
-    model = RiskScoreClassifier(thresholds=GRID, teacher="logistic", solver="local", time_limit=20)
+    model = RiskScoreClassifier(
+        binner=None, thresholds=GRID, teacher="logistic", solver="local", time_limit=20
+    )
     model.fit(data.X, data.y, sample_weight=data.weight)
     table = TeacherDisplay.from_estimator(model, data.X, data.y, data.weight).to_table()
     expected = net_benefit(data.event, model.teaching_.risks, GRID, sample_weight=data.weight)
@@ -163,7 +167,9 @@ def test_merged_tables_have_no_order_to_go_by(data: Data) -> None:
     table = {f"x{k}": data.X[:, k] for k in range(4)} | {"y": data.event}
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(table)
-    model = RiskScoreClassifier(thresholds=GRID, teacher="logistic", solver="local", time_limit=20)
+    model = RiskScoreClassifier(
+        binner=None, thresholds=GRID, teacher="logistic", solver="local", time_limit=20
+    )
     model.fit_table(frame, "y")
     with pytest.raises(InputError, match="fit_table has merged"):
         TeacherDisplay.from_estimator(model, frame.drop(columns="y"), data.event)

@@ -364,9 +364,9 @@ def test_the_estimator_takes_constraints() -> None:
     features = rng.integers(0, 2, (200, 4))
     y = rng.random(200) < 0.1 + 0.2 * features @ [1, 1, 1, 0]
     constraints = [Exclusive(0, 1), Include("x3"), MinTPR(0.4, 0.8)]
-    model = RiskScoreClassifier(thresholds=[0.2, 0.4], constraints=constraints, n_jobs=1).fit(
-        features, y
-    )
+    model = RiskScoreClassifier(
+        binner=None, thresholds=[0.2, 0.4], constraints=constraints, n_jobs=1
+    ).fit(features, y)
     assert model.coef_[0] == 0 or model.coef_[1] == 0
     assert model.coef_[3] != 0
     called = model.predict(features, threshold=0.4)

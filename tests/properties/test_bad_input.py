@@ -23,6 +23,7 @@ from netbenefit import (
     NetBenefitCalibrator,
     RiskScoreClassifier,
     Scorecard,
+    SmallTableWarning,
     Thresholds,
     aunbc,
     auroc,
@@ -49,7 +50,9 @@ FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 def model(**options: Any) -> RiskScoreClassifier:
     """A classifier that takes milliseconds, without a teacher unless the options name one."""
-    return RiskScoreClassifier(**{"solver": Annealing(cooling=1e-4), "teacher": None, **options})
+    return RiskScoreClassifier(
+        **{"binner": None, "solver": Annealing(cooling=1e-4), "teacher": None, **options}
+    )
 
 
 def changed(name: str, row: int, value: Any) -> dict[str, list[Any]]:
@@ -99,6 +102,7 @@ def check(wrong: Wrong) -> None:
 def test_nothing_is_wrong_with_the_data_itself() -> None:
     """Otherwise the errors below could have another cause."""
     with warnings.catch_warnings(action="error"):
+        warnings.simplefilter("ignore", SmallTableWarning)
         fit = model(thresholds=[0.2, 0.5]).fit(X, Y)
         for make in FRAMES.values():
             model().fit(make(COLUMNS), Y).predict(make(COLUMNS))
@@ -495,6 +499,7 @@ def test_targets_that_are_not_binary(wrong: Wrong) -> None:
 def test_booleans_texts_and_other_pairs_of_labels_are_welcome(labels, kind) -> None:
     target = kind([labels[label] for label in Y])
     with warnings.catch_warnings(action="error"):
+        warnings.simplefilter("ignore", SmallTableWarning)
         fit = model(thresholds=[0.2, 0.5]).fit(X, target)
     assert fit.classes_.tolist() == labels
     assert set(fit.predict(X).tolist()) == set(labels)
@@ -781,13 +786,13 @@ def test_an_object_that_is_no_value_is_a_type_error_as_in_scikit_learn() -> None
     ),
     (
         "solver",
-        lambda: RiskScoreClassifier(solver="gurobi").fit(X, Y),
+        lambda: RiskScoreClassifier(binner=None, solver="gurobi").fit(X, Y),
         "solver='gurobi'",
         'Use "auto", "exact", "milp", "local", "anneal", or a solver object',
     ),
     (
         "time",
-        lambda: RiskScoreClassifier(time_limit=0).fit(X, Y),
+        lambda: RiskScoreClassifier(binner=None, time_limit=0).fit(X, Y),
         "'time_limit' .* Got 0",
         r"range \(0.0, inf\) or None",
     ),
@@ -939,15 +944,15 @@ def test_columns_on_a_tiny_scale_are_reported():
     y = rng.integers(0, 2, 60)
     X = np.column_stack([rng.random(60) / 1000, rng.integers(0, 2, 60)])
     with pytest.warns(UserWarning, match=r"vary too little to move a score.*'x0'.*Multiply them"):
-        RiskScoreClassifier(solver="local", time_limit=600).fit(X, y)
+        RiskScoreClassifier(binner=None, solver="local", time_limit=600).fit(X, y)
     X[:, 0] *= 1e-12
     with pytest.raises(InputError, match=r"'x0' varies by less than its finest step.*Multiply"):
-        RiskScoreClassifier().fit(X, y)
+        RiskScoreClassifier(binner=None).fit(X, y)
 
 
 def test_yes_no_columns_with_other_values_are_reported():
     X = np.array([[0], [1]] * 10)
-    model = RiskScoreClassifier(solver="local", time_limit=600).fit(X, X[:, 0])
+    model = RiskScoreClassifier(binner=None, solver="local", time_limit=600).fit(X, X[:, 0])
     with pytest.warns(UserWarning, match=r"'x0' holds 2 in row 1, but was 0 or 1.*recode"):
         model.predict(np.array([[0], [2]]))
     with pytest.warns(UserWarning, match=r"'x0' holds 0.6, but was 0 or 1"):
@@ -956,10 +961,14 @@ def test_yes_no_columns_with_other_values_are_reported():
 
 def test_more_inputs_with_a_culprit_and_a_remedy():
     with pytest.raises(InputError, match=r"column 1 has an empty name.*Name it"):
-        RiskScoreClassifier().fit(pd.DataFrame([[0, 1], [1, 0]], columns=["a", ""]), [0, 1])
+        RiskScoreClassifier(binner=None).fit(
+            pd.DataFrame([[0, 1], [1, 0]], columns=["a", ""]), [0, 1]
+        )
     with pytest.raises(InputError, match=r"sample_weight sums to more than.*Divide"):
-        RiskScoreClassifier().fit([[0], [1]], [0, 1], sample_weight=[1e308, 1e308])
+        RiskScoreClassifier(binner=None).fit([[0], [1]], [0, 1], sample_weight=[1e308, 1e308])
     frame = pd.DataFrame({"age": [1, 2, 3, 4], "sex": [0, 1, 0, 1]})
-    model = RiskScoreClassifier(solver="local", time_limit=600).fit(frame, [0, 1, 0, 1])
+    model = RiskScoreClassifier(binner=None, solver="local", time_limit=600).fit(
+        frame, [0, 1, 0, 1]
+    )
     with pytest.raises(InputError, match=r"(?s)missing.*age.*Pass the columns of the fit"):
         model.predict(frame[["sex"]])

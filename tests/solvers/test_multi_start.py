@@ -184,8 +184,8 @@ def test_a_classifier_uses_it() -> None:
     X = rng.integers(0, 2, (300, 4))
     y = rng.random(300) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
     short = LocalSearch(time_limit=None, max_rounds=1)
-    model = RiskScoreClassifier(solver=MultiStart(starts=3, solver=short)).fit(X, y)
+    model = RiskScoreClassifier(binner=None, solver=MultiStart(starts=3, solver=short)).fit(X, y)
     assert model.scorecard_.provenance.solver == "multi-start"
-    alone = RiskScoreClassifier(solver=short).fit(X, y)
+    alone = RiskScoreClassifier(binner=None, solver=short).fit(X, y)
     assert model.result_.objective >= alone.result_.objective
     assert model.result_.evaluations > 2 * alone.result_.evaluations

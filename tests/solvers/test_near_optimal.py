@@ -112,7 +112,9 @@ def test_estimator_method_leaves_the_fit_alone() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (200, 3))
     y = rng.random(200) < 0.1 + 0.3 * X[:, 0] + 0.4 * X[:, 2]
-    model = RiskScoreClassifier(thresholds="0.1:0.6:0.1", max_points=3, prior_strength=0)
+    model = RiskScoreClassifier(
+        binner=None, thresholds="0.1:0.6:0.1", max_points=3, prior_strength=0
+    )
     near = model.near_optimal(X, y, tolerance=0.01, limit=20)
     assert not hasattr(model, "scorecard_")
     model.fit(X, y)

@@ -355,7 +355,7 @@ def test_bad_requests_are_refused() -> None:
     with pytest.raises(InputError, match="y holds no non-events"):
         update_card(card, columns, y, sample_weight=y.astype(float))
     with pytest.raises(InputError, match="estimator is used by a refit only"):
-        update_card(card, columns, y, estimator=RiskScoreClassifier())
+        update_card(card, columns, y, estimator=RiskScoreClassifier(binner=None))
     with pytest.raises(InputError, match="estimator is a str"):
         update_card(card, columns, y, "refit", estimator="auto")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="set it in the estimator"):
@@ -418,18 +418,28 @@ def test_a_refit_begins_at_the_old_points() -> None:
 
     columns, y = numbers(0)
     settings: dict[str, Any] = {"solver": "local", "time_limit": 0.5, "n_jobs": 1}
-    model = RiskScoreClassifier(prior_strength=0, **settings).fit(pd.DataFrame(columns), y)
+    model = RiskScoreClassifier(binner=None, prior_strength=0, **settings).fit(
+        pd.DataFrame(columns), y
+    )
     card = model.scorecard_
     other, z = numbers(1)
     stay = Stay()
     update = update_card(
-        card, other, z, "refit", estimator=RiskScoreClassifier(prior_strength=0, solver=stay)
+        card,
+        other,
+        z,
+        "refit",
+        estimator=RiskScoreClassifier(binner=None, prior_strength=0, solver=stay),
     )
     np.testing.assert_array_equal(stay.start, model.coef_)
     assert update.new.rules == card.rules
     for X in (pd.DataFrame(other), np.column_stack(list(other.values()))):
         again = update_card(
-            card, X, z, "refit", estimator=RiskScoreClassifier(prior_strength=0, **settings)
+            card,
+            X,
+            z,
+            "refit",
+            estimator=RiskScoreClassifier(binner=None, prior_strength=0, **settings),
         )
         assert again.result is not None
         assert update.result is not None
@@ -455,10 +465,16 @@ def test_a_taught_refit_is_no_worse_than_its_start() -> None:
     )
     assert default_estimator(card).binner is None
     stay = Stay()
-    moved = update_card(card, columns, y, "refit", estimator=RiskScoreClassifier(solver=stay))
+    moved = update_card(
+        card, columns, y, "refit", estimator=RiskScoreClassifier(binner=None, solver=stay)
+    )
     assert moved.result is not None
     again = update_card(
-        card, columns, y, "refit", estimator=RiskScoreClassifier(solver="local", time_limit=0.5)
+        card,
+        columns,
+        y,
+        "refit",
+        estimator=RiskScoreClassifier(binner=None, solver="local", time_limit=0.5),
     )
     assert again.result is not None
     assert again.result.objective >= moved.result.objective - 1e-12
@@ -471,7 +487,7 @@ def test_a_start_is_moved_into_its_bounds_or_refused() -> None:
     def run(start: list[int], **settings: Any) -> None:
         rows = Rows(columns, columns, np.asarray(y, dtype=bool))
         training = TrainingData(PatternTable.from_columns(columns, y), settings, rows)
-        model = RiskScoreClassifier(solver=stay, teacher=None)
+        model = RiskScoreClassifier(binner=None, solver=stay, teacher=None)
         model.thresholds_ = Thresholds.tenths()
         model._learn(training, "ill", np.array(start))
 

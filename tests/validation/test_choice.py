@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import netbenefit as nb
 from netbenefit import (
@@ -198,7 +199,9 @@ def test_search_as_an_estimator() -> None:
     assert search.score(X, labels) > 0.5
     assert search.predict_proba(X).shape == (240, 2)
     # thresholds of what is wrapped count
-    card = nb.RiskScoreClassifier(thresholds=[0.2, 0.4], solver="local", time_limit=0.2, n_jobs=1)
+    card = nb.RiskScoreClassifier(
+        binner=None, thresholds=[0.2, 0.4], solver="local", time_limit=0.2, n_jobs=1
+    )
     wrapped = BenefitSearch(card, {"max_features": [1, 2]}, folds=2).fit(X, y)
     assert wrapped.estimator_.scorecard_.size <= 2
     found = cross_validate(wrapped, X, y, folds=2, net_benefit_at=0.2)
@@ -206,10 +209,29 @@ def test_search_as_an_estimator() -> None:
     assert max(found.held_out["size"]) <= 2
 
 
+@parametrize_with_checks(
+    [
+        BenefitSearch(LogisticRegression(), {"C": [0.1, 1]}, rule="best", folds=2),
+        BenefitSearch(
+            nb.RiskScoreClassifier(teacher=None, solver="local", time_limit=None, n_jobs=1),
+            {"max_features": [1, 2]},
+            folds=2,
+        ),
+    ],
+    # As of scikit-learn's own searches: folds of weighted rows are not those of repeated rows.
+    expected_failed_checks=lambda _: {
+        "check_sample_weight_equivalence_on_dense_data": "folds are drawn by row",
+        "check_sample_weight_equivalence_on_sparse_data": "folds are drawn by row",
+    },
+)
+def test_scikit_learn_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
 def test_settings_of_cards_by_default() -> None:
     from netbenefit.validation.choice import check_settings
 
-    found = check_settings(nb.RiskScoreClassifier(), None)
+    found = check_settings(nb.RiskScoreClassifier(binner=None), None)
     assert len(found) == 12
     assert {"penalty", "max_questions", "max_points"} == set(found[0])
 

@@ -402,7 +402,7 @@ def test_warnings_of_all_models_are_given_once() -> None:
 
 
 def test_copies_are_silent_seeded_and_alone() -> None:
-    model = RiskScoreClassifier(random_state=3, verbose=1, callback=print, n_jobs=-1)
+    model = RiskScoreClassifier(binner=None, random_state=3, verbose=1, callback=print, n_jobs=-1)
     copy = prepared(model, {"max_points": 4}, 17, single=True)
     assert (copy.random_state, copy.verbose, copy.callback, copy.n_jobs) == (3, 0, None, 1)
     assert copy.max_points == 4

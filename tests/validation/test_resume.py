@@ -185,7 +185,7 @@ def test_ctrl_c_in_a_search_ends_the_fold_without_a_result(
     import netbenefit as nb
 
     X, y = (rows()[0] > 0).astype(int), rows()[1]
-    model = nb.RiskScoreClassifier(solver="local", time_limit=0.1, n_jobs=1)
+    model = nb.RiskScoreClassifier(binner=None, solver="local", time_limit=0.1, n_jobs=1)
     fit = nb.RiskScoreClassifier.fit
 
     def broken(self: Any, *options: Any, **more: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import pickle
 import re
 import sys
 from dataclasses import replace
@@ -43,7 +44,7 @@ from netbenefit.common import install_command
 from netbenefit.plots.search import save_picture
 from netbenefit.problem.problem import Progress
 from netbenefit.validation.folds import Sample, make_folds
-from netbenefit.validation.sizes import FEW_QUESTIONS, _SizeSearch, kept_by_questions
+from netbenefit.validation.sizes import _SizeSearch
 from tests.cli.test_main import COLOUR, error, people, run, save
 from tests.helpers.raw_rows import outcome, raw_table
 
@@ -66,7 +67,7 @@ def folds_of(y: pd.Series, n: int = 3) -> Folds:
 
 
 def make_model(**settings: Any) -> RiskScoreClassifier:
-    options = {"thresholds": GRID, "max_points": 5, "time_limit": None, "n_jobs": 1}
+    options = {"binner": None, "thresholds": GRID, "max_points": 5, "time_limit": None, "n_jobs": 1}
     return RiskScoreClassifier(**{**options, "teacher": "logistic", **settings})
 
 
@@ -596,37 +597,50 @@ def test_sizes_count_questions_not_rules() -> None:
 
 
 @pytest.mark.parametrize("teacher", ["logistic", None])
-def test_what_cards_with_few_questions_keep(teacher: str | None) -> None:
+def test_what_cards_with_fewer_and_more_questions_keep(teacher: str | None) -> None:
     X, y = stepped_rows()
-    model = stepped_model(teacher=teacher, penalty=1e-4, solver="local")
-    model.thresholds_ = GRID
-    training = model._training(X, y, None)
-    learned = model._learn(training, "y")
-    assert learned.result.questions > max(FEW_QUESTIONS[:2])
-    kept = kept_by_questions(learned)
-    assert list(kept) == list(FEW_QUESTIONS)
-    shares = list(kept.values())
+    model = stepped_model(
+        teacher=teacher, penalty=1e-4, solver="local", max_questions=4, max_points=2
+    )
+    model.fit(X, y)
+    assert model.result_.questions == 4
+    found = model.other_sizes()
+    assert list(found.kept) == [2, 3, 5]
+    shares = [found.kept[2], found.kept[3], found.own_share, found.kept[5]]
     assert shares == sorted(shares)
-    own = learned.result.net_benefit
-    if teacher is not None:
-        assert learned.taught is not None
-        own /= learned.taught.blended_benefit
-    else:
-        own = 1.0
-    assert 0.5 * own < shares[0] < shares[1] <= own + 1e-3
+    assert (found.own_share == 1.0) == (teacher is None)
     limited = clone(model).set_params(max_questions=3).fit(X, y)
-    again = limited.result_.net_benefit / learned.result.net_benefit * own
-    assert again == pytest.approx(shares[0], abs=5e-3)
+    again = limited.result_.net_benefit / model.result_.net_benefit * found.own_share
+    assert again == pytest.approx(found.kept[3], abs=2e-2)
+    lines = str(found).splitlines()
+    assert len(lines) == 6
+    assert [line.split()[-1] for line in lines[1:-1]] == [share_text(share) for share in shares]
+    assert "max_questions=K; size_path" in lines[-1]
+    assert "--max-questions K; `sizes`" in found.lines(options=True)
+    thawed = pickle.loads(pickle.dumps(model))
+    assert thawed.scorecard_ == model.scorecard_
+    with pytest.raises(InputError, match="no longer has its rows"):
+        thawed.other_sizes()
 
 
-def test_a_limit_of_the_user_does_not_hide_what_more_questions_keep() -> None:
+def test_a_default_card_asks_at_most_eight_questions() -> None:
+    rng = np.random.default_rng(8)
+    X = rng.integers(0, 2, (600, 11))
+    y = rng.random(600) < 1 / (1 + np.exp(5.5 - X.sum(axis=1)))
+    model = make_model(penalty=0.0, teacher=None, solver="local").fit(X, y)
+    assert model.result_.questions == 8
+    assert list(model.other_sizes().kept) == [3, 5, 11]
+    for free in ({"max_questions": None}, {"max_features": 11}):
+        assert clone(model).set_params(**free).fit(X, y).result_.questions > 8
+    path = size_path(model, X, y, folds=2, sizes=[8, 10])
+    assert path.results[10].questions == 10
+
+
+def test_more_questions_that_pay_nothing_are_not_listed() -> None:
     X, y = stepped_rows()
-    model = stepped_model(max_questions=2, penalty=1e-4, solver="local")
-    model.thresholds_ = GRID
-    learned = model._learn(model._training(X, y, None), "y")
-    assert learned.result.questions == 2
-    assert list(kept_by_questions(learned)) == list(FEW_QUESTIONS)
-    few = make_model(solver="local")
-    few.thresholds_ = GRID
-    two = few._learn(few._training(X[["x0", "x1"]], y, None), "y")
-    assert kept_by_questions(two) == {}
+    model = make_model(solver="local").fit(X[["x0", "x1"]], y)
+    assert list(model.other_sizes().kept) == [1]
+    assert "at most 1 question " in str(model.other_sizes())
+    alone = make_model(solver="local").fit(X[["x0"]], y)
+    assert alone.other_sizes().kept == {}
+    assert str(alone.other_sizes()) == ""

@@ -1,6 +1,7 @@
 from .binner import (
     Binner as Binner,
     Codes as Codes,
+    check_width as check_width,
 )
 from .cuts import (
     METHODS as METHODS,

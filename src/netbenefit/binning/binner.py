@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import ClassifierTags
 from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.binning import fitted as _bin_json
@@ -175,7 +176,10 @@ class Binner(
         """Return ``fit(X, y).codes(X)``, in one go; rows of weight 0 stand for nothing."""
         table = X if isinstance(X, RawTable) else RawTable(X)
         if not table.names:
-            raise InputError("the table has 0 feature(s): no columns. Pass at least one.")
+            raise InputError(
+                f"the table has no columns: 0 feature(s) (shape=({len(table)}, 0)) while a minimum "
+                "of 1 is required. Pass at least one."
+            )
         if not len(table):
             raise InputError("the table has 0 sample(s): no rows. Pass at least one.")
         options = check_column_options(self, table.names)
@@ -227,7 +231,9 @@ class Binner(
         """Return :meth:`transform`'s matrix with names and decimals of its columns."""
         check_is_fitted(self)
         fitted = self.fitted_
-        data, n_rows = read_columns(raw_rows(X, fitted.sources), fitted.sources, fitted.columns)
+        rows = raw_rows(X, fitted.sources)
+        check_width(self, rows)
+        data, n_rows = read_columns(rows, fitted.sources, fitted.columns)
         matrix = fitted.codes(data, n_rows)
         return Codes(matrix, fitted.names, tuple(term.decimals for term in fitted.terms))
 
@@ -254,6 +260,8 @@ class Binner(
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
         tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = []
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # of the outcome, which has two
         return tags
 
     # -- in and out ------------------------------------------------------------------------------
@@ -273,3 +281,15 @@ class Binner(
         binner = cls(**params)
         binner._keep(fitted)
         return binner
+
+
+def check_width(estimator: Any, rows: Any) -> None:
+    """Refuse an array with another number of columns than the one of the fit had."""
+    if not (isinstance(rows, np.ndarray) and rows.dtype.names is None and rows.ndim == 2):
+        return
+    if rows.shape[1] != estimator.n_features_in_:
+        raise InputError(
+            f"X has {rows.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input: "
+            f"{shorten(list(estimator.feature_names_in_))}. Pass the columns of the fit."
+        )

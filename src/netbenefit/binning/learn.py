@@ -29,22 +29,19 @@ from netbenefit.binning.terms import (
     count_edges_by_optbinning,
     make_terms,
 )
-from netbenefit.binning.weights import count_rows, drop_last_bits
+from netbenefit.binning.weights import drop_last_bits
 from netbenefit.cards import Column, Kind, Reading, Term
 from netbenefit.common import (
     FloatArray,
     InputError,
     InputWarning,
     Remedy,
-    by_name,
     drop_it,
     shorten,
 )
 from netbenefit.data import RawTable
 
 _Coarse = tuple[NDArray[np.int16], int, bool]
-#: Rows from which a column that equals the outcome is no accident.
-_MANY_ROWS = 20
 #: Levels from which a warning says that most of them were merged.
 _MANY_LEVELS = 100
 
@@ -93,8 +90,6 @@ def learn_bins(
             usable.remove(classified)
             continue
         codes[classified.name] = coarse_codes(column, weight)
-    if event is not None:
-        _check_leaks(codes, event, weight, options)
     if len(usable) > settings.max_columns:
         usable, weak = _strongest(usable, codes, event, weight, settings.max_columns)
         skipped += weak
@@ -196,36 +191,6 @@ def _offsets(
         rows.weight,
     )
     return {classified.name: logits for classified in usable}
-
-
-def _check_leaks(
-    codes: Mapping[str, _Coarse],
-    event: NDArray[np.bool_],
-    weight: FloatArray,
-    options: ColumnOptions,
-) -> None:
-    """Refuse a column that equals the outcome."""
-    kept = weight > 0
-    if not event[kept].any() or event[kept].all():
-        return
-    for name, (code, number, missing) in codes.items():
-        there = kept & (code < number - 1) if missing and number == 3 else kept
-        if number - (missing and number == 3) != 2 or options.mentions(name):
-            continue
-        same, happened = code[there] == 1, event[there]
-        if count_rows(weight[there]) < _MANY_ROWS or happened.all() or not happened.any():
-            continue
-        if np.array_equal(same, happened) or np.array_equal(~same, happened):
-            raise InputError(
-                f"column {name!r} equals the outcome wherever it has a value. If it is a copy of "
-                "the outcome, drop it (",
-                by_name("drop", name),
-                "); if it is known before the decision, say so by ",
-                by_name("numeric", name),
-                " or ",
-                by_name("categorical", name),
-                ".",
-            )
 
 
 def _strongest(

@@ -67,6 +67,7 @@ _LATER_KEYS = (
     "share_kept",
     "share_bound",
     "rule_penalty",
+    "caution",
 )
 
 

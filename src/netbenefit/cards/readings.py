@@ -284,6 +284,8 @@ class Frame:
         try:
             self._table = nw.from_native(data, eager_only=True)
         except TypeError:
+            if hasattr(data, "toarray"):
+                remedy = "A sparse matrix is not supported: pass X.toarray()."
             raise InputError(f"cannot read rows from {type(data).__name__}. {remedy}") from None
         except nw.exceptions.DuplicateError as error:
             check_names(data.column_names if hasattr(data, "column_names") else data.columns)
@@ -341,9 +343,11 @@ def read_columns(
     """
     if isinstance(X, np.ndarray) and X.dtype.names is None:
         if X.ndim != 2 or X.shape[1] != len(feature_names):
+            remedy = "Reshape your data to one row per case, or pass" if X.ndim != 2 else "Pass"
             raise InputError(
                 f"the array has shape {X.shape}, but the card reads {len(feature_names)} columns: "
-                f"{shorten(feature_names, 10)}. Pass a data frame or a dict of columns by name."
+                f"{shorten(feature_names, 10)}. {remedy} a data frame or a dict of columns "
+                "by name."
             )
         return {f: X[:, feature_names.index(f)] for f in features}, len(X)
     if isinstance(X, np.ndarray):

@@ -25,7 +25,7 @@ INT64 = 2**63
 #: Most points of a rule, either way.
 MOST_POINTS = 10**9
 #: Fields of a :class:`Provenance` that hold text, and those that hold any finite number.
-TEXTS = ("version", "solver", "status", "outcome", "updated", "teacher")
+TEXTS = ("version", "solver", "status", "outcome", "updated", "teacher", "caution")
 _ANY_NUMBERS = (
     "objective",
     "bound",
@@ -158,6 +158,8 @@ class Provenance:
     updated : str
         What was changed later and on which rows, such as "risks on 512 rows (96 with the event)".
         All else still describes where the points come from.
+    caution : str
+        Reasons to doubt the card, such as "small table: 2.5 rows of the rarer outcome per rule".
     """
 
     version: str
@@ -181,6 +183,7 @@ class Provenance:
     share_kept: float | None = None
     share_bound: float | None = None
     rule_penalty: float | None = None
+    caution: str | None = None
 
     def __post_init__(self) -> None:
         for field in fields(self):

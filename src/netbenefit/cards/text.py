@@ -204,6 +204,8 @@ def _footer(card: Scorecard) -> str:
         parts += [kept_text(provenance)] if provenance.share_kept is not None else []
     if provenance.updated is not None:
         parts.append(f"updated: {strip_control(provenance.updated)}")
+    if provenance.caution is not None:
+        parts.append(f"caution: {strip_control(provenance.caution)}")
     return " · ".join(parts)
 
 

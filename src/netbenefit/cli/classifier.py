@@ -17,7 +17,6 @@ from netbenefit.estimators import Learned, RiskScoreClassifier, TrainingData, re
 class CommandClassifier(RiskScoreClassifier):
     """The estimator, with news for a terminal before and during the search."""
 
-    learned_: Learned
     _quiet, _lists_columns = False, True
     _before: Callable[[], None] | None = None
 
@@ -37,8 +36,7 @@ class CommandClassifier(RiskScoreClassifier):
             print_note("bold", "to change", HOW_TO_CHANGE)
         with progress(self._quiet) as callback:
             self.callback = callback
-            self.learned_ = super()._learn(training, outcome, start)
-        return self.learned_
+            return super()._learn(training, outcome, start)
 
 
 def notes_on(model: CommandClassifier) -> list[str]:
@@ -48,14 +46,6 @@ def notes_on(model: CommandClassifier) -> list[str]:
     table, notes = problem.patterns, []
     if asked := read_automatic(model.monotone):
         notes.append(directions_text(model.monotone_, "all" not in asked.values()))
-    rarer = min(float(table.n_events), float(table.n_total - table.n_events))
-    columns = min(int((problem.upper > problem.lower).sum()), problem.max_features)
-    if columns > rarer:
-        what = "conditions" if learned.card.readings else "columns"
-        notes.append(
-            f"{columns} {what}, but only {rarer:g} rows of the rarer outcome: the card may fit "
-            "noise. Choose columns first (--drop), or set --max-features."
-        )
     steps = dict(zip(table.names, table.decimals, strict=True))
     if table.rounded:
         listed = ", ".join(f"{name} to {10.0 ** -steps[name]:g}" for name in table.rounded[:5])

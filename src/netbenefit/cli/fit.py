@@ -41,7 +41,12 @@ def fit(
     max_features: Annotated[int | None, option("K", "Largest number of rules.", **LIMITS)] = None,
     max_questions: Annotated[
         int | None,
-        option("K", "Largest number of questions: columns that rules are about.", **LIMITS),
+        option(
+            "K",
+            "Largest number of questions: columns that rules are about; by default 8, so that a "
+            "person can add the points up, or no limit with --max-features.",
+            **LIMITS,
+        ),
     ] = None,
     max_per_column: options.MaxPerColumn = None,
     max_points: options.MaxPoints = 10,
@@ -155,7 +160,7 @@ def fit(
     if not quiet:
         from netbenefit.cli.classifier import notes_on
 
-        _show_choices(model, jobs)
+        _show_choices(model)
         for note in notes_on(model):
             terminal.note(note)
         remind = "add --out card.json to keep the card."
@@ -340,24 +345,10 @@ def _show(model: CommandClassifier, held_out: HeldOut | None) -> None:
         console.print("\n".join(beside_lines(found.beside)))
 
 
-def _show_choices(model: CommandClassifier, jobs: int) -> None:
-    """What cards with few questions keep, and how to get them."""
-    from netbenefit.cards import share_text
-    from netbenefit.estimators import count_threads
-    from netbenefit.validation import kept_by_questions
-
+def _show_choices(model: CommandClassifier) -> None:
+    """What cards with fewer and more questions keep, and how to get them."""
     merging = getattr(model, "merging_", None)
     if model.result_.status == "interrupted" or (merging is not None and merging.search_sampled):
         return
-    learned = model.learned_
-    kept = kept_by_questions(learned, n_jobs=count_threads(jobs))
-    if not kept:
-        return
-    whole = "this card's net benefit" if learned.taught is None else "the teacher's net benefit"
-    lines = [f"  {size} questions keep {share_text(share)}" for size, share in kept.items()]
-    terminal.make_console().print(
-        "\n".join([f"of {whole}, cards with at most", *lines, _HOW_TO_CHOOSE])
-    )
-
-
-_HOW_TO_CHOOSE = "  (fit with --max-questions K; `sizes` shows what they keep on rows not seen)"
+    if lines := model.other_sizes().lines(options=True):
+        terminal.make_console().print(lines)

@@ -170,6 +170,8 @@ def read_card_flags(
     for name, way in along.items():
         if name in signs and way not in (signs[name], "auto", "all"):
             raise InputError(f"column {name!r} cannot be both + and −. Choose one.")
+    if others.get("max_questions", 0) is None:
+        del others["max_questions"]  # the estimator's default
     per_column = [] if max_per_column is None else [MaxPerColumn(max_per_column)]
     return {
         "thresholds": thresholds,

@@ -3,8 +3,10 @@ from .checks import (
     InputError as InputError,
     InputWarning as InputWarning,
     IntArray as IntArray,
+    LeakWarning as LeakWarning,
     Message as Message,
     Remedy as Remedy,
+    SmallTableWarning as SmallTableWarning,
     by_name as by_name,
     check_binary as check_binary,
     check_count as check_count,
@@ -85,6 +87,7 @@ from .strict_json import (
 )
 from .table import (
     Table as Table,
+    Tabular as Tabular,
     display_width as display_width,
     format_count as format_count,
     format_number as format_number,

@@ -74,6 +74,14 @@ class InputWarning(Message, UserWarning):
     """What a user passed can be used, but hardly as it was meant."""
 
 
+class SmallTableWarning(InputWarning):
+    """A card was learnt from few rows for what it had to choose from."""
+
+
+class LeakWarning(InputWarning):
+    """A column gives away the outcome, as if it was recorded afterwards."""
+
+
 def shorten(items: Sequence[Any], limit: int = 5) -> str:
     """List a few items for an error message."""
     shown = ", ".join(repr(item) for item in items[:limit])

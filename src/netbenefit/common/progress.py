@@ -24,7 +24,7 @@ def time_left(seconds: float, done: int, left: int) -> str:
 
 
 class Display(ABC):
-    """A context manager that draws on a terminal, by default stderr; nothing elsewhere."""
+    """A context manager that draws on a terminal, by default stderr, or in a notebook."""
 
     def __init__(self, *, shown: bool = True, console: Console | None = None) -> None:
         self._shown, self._console = shown, console
@@ -39,6 +39,10 @@ class Display(ABC):
             from rich.console import Console  # late: rich is slow to import
 
             console = self._console or Console(stderr=True)
+            if "ipykernel" in sys.modules:
+                # A notebook shows one line that is written over and over; rich's own way needs
+                # widgets.
+                console = Console(stderr=True, force_terminal=True, force_jupyter=False, width=100)
             if console.is_terminal:
                 self._live = self._draw(console)
                 self._live.start()

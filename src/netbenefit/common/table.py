@@ -128,6 +128,29 @@ class Table(dict[str, NDArray[Any]]):
         return [f"… {more} more row{'s' if more > 1 else ''}"] if more > 0 else []
 
 
+class Tabular:
+    """A result with a table: one line in a Python session, that table in a notebook and in print.
+
+    Classes define ``to_table``, and more than the table for print if they have more to say.
+    """
+
+    def to_table(self) -> Table:
+        """Return the result as a table."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        table = self.to_table()
+        names = [*list(table)[:4], *(["…"] if len(table) > 4 else [])]
+        rows = f"{table.n_rows} row{'s' * (table.n_rows != 1)}"
+        return f"<{type(self).__name__} with {rows} of {', '.join(names)}; print() shows it>"
+
+    def __str__(self) -> str:
+        return repr(self.to_table())
+
+    def _repr_html_(self) -> str:
+        return self.to_table()._repr_html_()
+
+
 def _texts(column: NDArray[Any]) -> list[str]:
     """Write the cells of a column; floats get the same, smallest sufficient, number of decimals."""
     if column.dtype.kind != "f":

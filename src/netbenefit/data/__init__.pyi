@@ -23,6 +23,7 @@ from .files import (
 )
 from .labels import (
     Outcome as Outcome,
+    check_both_classes as check_both_classes,
     check_no_missing as check_no_missing,
     find_target as find_target,
     is_event as is_event,
@@ -40,6 +41,7 @@ from .raw_table import (
     RawColumn as RawColumn,
     RawTable as RawTable,
     Storage as Storage,
+    as_array as as_array,
     comma_error as comma_error,
     mixed_error as mixed_error,
     raw_column as raw_column,

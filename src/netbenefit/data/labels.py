@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import Frame, as_value
-from netbenefit.common import InputError, Remedy, shorten
+from netbenefit.common import FloatArray, InputError, Remedy, shorten
 from netbenefit.data.files import read_cell
 from netbenefit.data.patterns import PatternTable
 
@@ -170,6 +170,16 @@ def label_in(outcome: str | None, name: str) -> str | None:
     return outcome.removeprefix(start) if outcome and outcome.startswith(start) else None
 
 
+def check_both_classes(event: NDArray[np.bool_], weight: FloatArray) -> None:
+    """Raise an error where all rows with weight have the event, or none of them."""
+    there = event[weight > 0]
+    if there.size and there[0] == there.all() == there.any():
+        what = "only events" if there[0] else "no events"
+        raise InputError(
+            f"the rows with weight are of one class only: there are {what}. Both classes need rows."
+        )
+
+
 def warn_of_constants(table: PatternTable, stacklevel: int = 5) -> None:
     """Warn of columns that cannot get points, unless that is all of them."""
     if 0 < len(table.constant) < table.n_features:  # all of them are an error, a little later
@@ -194,6 +204,10 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
 
         y = column_or_1d(y, warn=True)
     labels: NDArray[Any] = y
+    if labels.dtype.kind == "c":
+        raise InputError(
+            f"Complex data not supported: {what} holds complex numbers. Pass two labels."
+        )
     if labels.dtype.kind == "O" or (labels != labels).any():
         items = labels.tolist()
         check_no_missing(items, what)

@@ -51,6 +51,7 @@ class RawTable:
         self._frame: Frame | None = None
         self._columns: dict[str, Any] = {}
         self._rows: NDArray[np.intp] | None = None
+        X = as_array(X)
         if isinstance(X, np.ndarray) and X.dtype.names is None:
             self._columns = array_columns(X, names)
         elif isinstance(X, np.ndarray):
@@ -72,7 +73,7 @@ class RawTable:
             )
         self.names = self._frame.names if self._frame is not None else tuple(self._columns)
         check_named(self.names)
-        self._n_rows = self._check_lengths()
+        self._n_rows = len(X) if isinstance(X, np.ndarray) else self._check_lengths()
 
     @classmethod
     def of(cls, columns: Sequence[RawColumn]) -> RawTable:
@@ -160,7 +161,12 @@ def raw_rows(X: Any, features: Sequence[str]) -> Any:
         return [X] if is_one_row(X, features) else X
     if isinstance(X, list | tuple) and not all(isinstance(row, Mapping) for row in X):
         return _matrix(X)
-    return X
+    return as_array(X)
+
+
+def as_array(X: Any) -> Any:
+    """Return anything that is only known to become an array as that array, all else as it is."""
+    return np.asarray(X) if hasattr(X, "__array__") and not hasattr(X, "columns") else X
 
 
 def check_named(names: Sequence[str]) -> None:

@@ -10,6 +10,10 @@ from .from_table import (
     features_of as features_of,
     raw_rows_of as raw_rows_of,
 )
+from .other_sizes import (
+    OtherSizes as OtherSizes,
+    is_possible as is_possible,
+)
 from .risk_score import (
     RiskScoreClassifier as RiskScoreClassifier,
 )

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from netbenefit.binning import Binner, FittedBins
 from netbenefit.cards import Scorecard
 from netbenefit.certificates import make_certificate
-from netbenefit.common import FloatArray, IntArray
+from netbenefit.common import FloatArray, InputError, IntArray, Remedy
 from netbenefit.data import read_outcome, warn_of_constants
+from netbenefit.estimators.cautions import Caution, find_cautions, warn_of_cautions
 from netbenefit.estimators.directions import (
     AUTOMATIC,
     directions_of,
@@ -31,6 +33,7 @@ from netbenefit.estimators.from_table import (
     read_training,
     recount_on_all_rows,
 )
+from netbenefit.estimators.other_sizes import ADDABLE, OtherSizes, other_sizes
 from netbenefit.estimators.training import (
     CardClassifier,
     Learned,
@@ -80,10 +83,11 @@ class RiskScoreClassifier(CardClassifier):
     weights : {"equal", "length"}, sequence of float or callable, default=None
         How much each threshold matters; see :meth:`Thresholds.of`.  None is ``"equal"``, or
         whatever a ``Thresholds`` brings along.
-    binner : "auto", Binner or None, default=None
-        How raw columns become conditions.  With ``"auto"`` or a :class:`~netbenefit.Binner`, X may
-        hold text, categories and missing values, and the card scores raw rows.  None takes columns
-        as they are: numbers, none of them missing, with points per unit.
+    binner : "auto", method of binning, Binner or None, default="auto"
+        How raw columns become conditions; columns of 0 and 1 stay as they are.  X may hold text,
+        categories and missing values, and the card scores raw rows.  ``"auto"`` is ``Binner()``;
+        the name of a method, such as ``"quantile"``, is ``Binner(method="quantile")``.  None takes
+        columns as they are: numbers, none of them missing, with points per unit.
     max_points : int, default=10
         Largest points of an answer as printed, and largest absolute value of a rule's points.
         Points of conditions on one column add up: their sums are limited, too.
@@ -103,8 +107,10 @@ class RiskScoreClassifier(CardClassifier):
         table, 0 the published objective; ``inf`` leaves only the teacher's decisions.
     max_features : int, default=None
         Largest number of rules: conditions with points, or columns where there is no binner.
-    max_questions : int, default=None
-        Largest number of questions: raw (or combined) columns that rules are about.
+    max_questions : int, "auto" or None, default="auto"
+        Largest number of questions: raw (or combined) columns that rules are about.  ``"auto"`` is
+        8, so that a person can add the points up in their head, or no limit where ``max_features``
+        is given; None is no limit.  :meth:`other_sizes` says what fewer and more would keep.
     sign : mapping, default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
         positive.  With a binner: along which points never fall, or never rise.
@@ -154,6 +160,8 @@ class RiskScoreClassifier(CardClassifier):
         range of scores are those of :attr:`coef_`, before questions are made to start at 0.
     teaching_ : Teaching or None
         The teacher's out-of-fold risks, its name, and notes; None without a teacher.
+    learned_ : Learned
+        The card with the problem that it solves; not kept where a model is saved.
     monotone_ : dict
         Columns along which points never fall ("+") or never rise ("-") because the teacher and the
         outcomes say so; only with ``"auto"`` or ``"all"``.
@@ -198,7 +206,7 @@ class RiskScoreClassifier(CardClassifier):
         "teacher": [object, None],  # teach has the better errors
         "prior_strength": [str, Real],
         "max_features": [Interval(Integral, 0, None, closed="left"), None],
-        "max_questions": [Interval(Integral, 0, None, closed="left"), None],
+        "max_questions": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"}), None],
         "sign": [Mapping, None],
         "monotone": [Mapping, StrOptions({"auto", "all"}), None],
         "nonnegative": ["boolean"],
@@ -220,13 +228,13 @@ class RiskScoreClassifier(CardClassifier):
         *,
         thresholds: ThresholdsLike = None,
         weights: Weights | None = None,
-        binner: str | Binner | None = None,
+        binner: str | Binner | None = "auto",
         max_points: int = 10,
         penalty: Penalty = "auto",
         teacher: Any = "auto",
         prior_strength: str | float = "auto",
         max_features: int | None = None,
-        max_questions: int | None = None,
+        max_questions: int | Literal["auto"] | None = "auto",
         sign: Mapping[Any, Any] | None = None,
         monotone: Mapping[Any, Any] | Literal["auto", "all"] | None = None,
         nonnegative: bool = False,
@@ -333,7 +341,7 @@ class RiskScoreClassifier(CardClassifier):
             Column of weights.
         positive : label, optional
             The event; by default the label that sorts last.
-        binner : "auto", Binner or None, optional
+        binner : "auto", method of binning, Binner or None, optional
             In place of the estimator's own.
         sample_rows : int, default=250_000
             Most raw rows that a binner learns from; of more distinct ones it takes a sample, each
@@ -387,9 +395,11 @@ class RiskScoreClassifier(CardClassifier):
 
     def _keep(self, learned: Learned, training: TrainingData, *, proven: bool = True) -> None:
         """Keep what was learnt; what was proven of a sample is no certificate."""
+        self.learned_ = learned
         self.scorecard_, self.result_ = learned.card, learned.result
         self.teaching_ = None if learned.taught is None else learned.taught.teaching
         warn_of_teaching(learned.taught, stacklevel=4)
+        warn_of_cautions(learned.cautions, stacklevel=4)
         self.__dict__.pop("certificate_", None)  # of an earlier fit
         if proven:
             self.certificate_ = make_certificate(
@@ -405,6 +415,38 @@ class RiskScoreClassifier(CardClassifier):
             warnings.warn("the search was interrupted; the card is the best so far", stacklevel=4)
         self.coef_ = self.result_.points
         self.cutoffs_ = np.array(self.scorecard_.cutoffs, dtype=np.int64)
+
+    def other_sizes(self) -> OtherSizes:
+        """Say what cards with fewer and more questions keep of the net benefit, in training.
+
+        They are searched when this is called, from the fitted card on, for two seconds at most.
+
+        Returns
+        -------
+        OtherSizes
+            Prints as lines; ``kept`` has the shares by the number of questions.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.integers(0, 2, (500, 4))
+        >>> y = rng.random(500) < 0.1 + 0.2 * X[:, 0] + 0.2 * X[:, 1] + 0.4 * X[:, 2]
+        >>> model = RiskScoreClassifier(teacher=None, max_questions=2, time_limit=5).fit(X, y)
+        >>> list(model.other_sizes().kept)
+        [1, 3]
+        """
+        check_is_fitted(self)
+        learned: Learned | None = getattr(self, "learned_", None)
+        if learned is None:
+            raise InputError("a model that was saved no longer has its rows. Fit it again.")
+        limit = Remedy("max_questions=K", "--max-questions K")
+        if not self._asks_questions:
+            limit = Remedy("max_features=K", "--max-features K")
+        return other_sizes(learned, limit, n_jobs=count_threads(self.n_jobs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "learned_"}
 
     def near_optimal(
         self,
@@ -483,8 +525,13 @@ class RiskScoreClassifier(CardClassifier):
             "bounds": self.bounds,
             "constraints": [*own, *along] if along else own,
             "max_features": self.max_features,
-            **({"max_questions": self.max_questions} if self._asks_questions else {}),
+            **({"max_questions": self._most_questions()} if self._asks_questions else {}),
         }
+
+    def _most_questions(self) -> int | None:
+        if self.max_questions != "auto":
+            return self.max_questions
+        return ADDABLE if self.max_features is None else None
 
     def _grid(self) -> Thresholds:
         return self.thresholds_
@@ -509,8 +556,9 @@ class RiskScoreClassifier(CardClassifier):
             first = {} if start is None else {"start": allowed_start(problem, start)}
             result = solver.solve(problem, callback=callback, **first)
         # 3.
-        card = self._assemble(problem, result, outcome, seed, taught, training.bins)
-        return Learned(card, result, problem, taught)
+        cautions = find_cautions(training, result.size, taught)
+        card = self._assemble(problem, result, outcome, seed, taught, training.bins, cautions)
+        return Learned(card, result, problem, taught, cautions)
 
     def _assemble(
         self,
@@ -520,6 +568,7 @@ class RiskScoreClassifier(CardClassifier):
         seed: int,
         taught: Taught | None,
         bins: FittedBins | None,
+        cautions: Sequence[Caution] = (),
     ) -> Scorecard:
         """The card of a solver's answer, and where it comes from."""
         origin = make_provenance(
@@ -531,6 +580,7 @@ class RiskScoreClassifier(CardClassifier):
             taught,
             rule_penalty=problem.rule_penalty if problem.questions.grouped else None,
             price=problem.price(result.size, result.questions),
+            cautions=cautions,
         )
         return assemble_card(
             problem,

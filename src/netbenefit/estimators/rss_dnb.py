@@ -82,6 +82,7 @@ random_state, n_jobs, verbose, calibrate, decimals, callback
             teacher=None,
             prior_strength=0,
             max_features=max_features,
+            max_questions=None,
             sign=sign,
             bounds=bounds,
             constraints=constraints,

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from netbenefit._version import __version__
-from netbenefit.binning import Binner, FittedBins
+from netbenefit.binning import METHODS, Binner, FittedBins, check_width
 from netbenefit.cards import (
     Condition,
     Frame,
@@ -45,7 +45,14 @@ from netbenefit.common import (
     shorten,
     threads_here,
 )
-from netbenefit.data import PatternTable, RawTable, raw_rows, warn_of_constants
+from netbenefit.data import (
+    PatternTable,
+    RawTable,
+    check_both_classes,
+    raw_rows,
+    warn_of_constants,
+)
+from netbenefit.estimators.cautions import Caution
 from netbenefit.metrics import Thresholds
 from netbenefit.problem import (
     Constraint,
@@ -108,12 +115,15 @@ def make_binner(
     Columns with a required sign get conditions that add up: only then a sign of each means that
     points never fall, or never rise, along the column.
     """
-    if isinstance(binner, str) and binner == "auto":
-        made = Binner()
+    if isinstance(binner, str) and binner in ("auto", *METHODS):
+        made = Binner() if binner == "auto" else Binner(method=binner)
     elif isinstance(binner, Binner):
         made = clone(binner)
     else:
-        raise InputError(f'binner={binner!r} is not known. Use "auto", a Binner(), or None.')
+        methods = ", ".join(f'"{method}"' for method in METHODS)
+        raise InputError(
+            f'binner={binner!r} is not known. Use "auto", {methods}, a Binner(), or None.'
+        )
     if made.thresholds is None:
         made.set_params(thresholds=thresholds)
     names = [*names, *(made.combine or ())]
@@ -281,6 +291,18 @@ class CardClassifier(
         labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
         return labels
 
+    @property
+    def _repr_html_(self) -> Any:
+        """The card in a notebook, once there is one."""
+        diagram = super()._repr_html_  # an AttributeError where only text is wanted
+        return self.scorecard_._repr_html_ if hasattr(self, "scorecard_") else diagram
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**options)
+        if "text/html" in bundle:
+            bundle["text/html"] = self._repr_html_()
+        return bundle
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -318,6 +340,7 @@ class CardClassifier(
             rows = Rows(X, columns, event, sample_weight, groups, risks=risks)
             return TrainingData(table, settings, rows)
         self._check_decimals()
+        check_both_classes(event, check_weights(sample_weight, event.size))
         names = X.names if isinstance(X, RawTable) else RawTable(X).names
         self.binner_ = make_binner(
             self.binner, names, self._grid(), settings.get("sign"), settings.get("constraints", ())
@@ -362,7 +385,9 @@ class CardClassifier(
         card = self.scorecard_
         if not hasattr(self, "binner_"):
             return read_numeric(self, X, feature_names=card.feature_names)
-        return raw_rows(X, card.features)
+        rows = raw_rows(X, card.features)
+        check_width(self, rows)
+        return rows
 
     def _seed(self) -> int:
         if isinstance(self.random_state, Integral):
@@ -380,6 +405,10 @@ class Learned(NamedTuple):
     result: SolverResult
     problem: Problem
     taught: Taught | None = None
+    cautions: Sequence[Caution] = ()
+
+    def __repr__(self) -> str:
+        return f"<Learned: a card of {self.card.size} rules; {self.result!r}>"
 
 
 def teach_masses(
@@ -480,6 +509,7 @@ def make_provenance(
     *,
     rule_penalty: Fraction | float | None = None,
     price: Fraction | float = 0,
+    cautions: Sequence[Caution] = (),
 ) -> Provenance:
     """Write down where a card comes from.
 
@@ -504,6 +534,7 @@ def make_provenance(
         seconds=round(result.seconds, 3),
         random_state=seed,
         outcome=outcome,
+        caution="; ".join(one.on_card for one in cautions) or None,
     )
     if taught is None:
         return origin

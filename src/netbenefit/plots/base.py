@@ -179,15 +179,27 @@ class Display:
     figure_: Any
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw.
+        """Draw, unless it is on the screen already.
 
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default, of a size that suits the picture.
+            Where to draw; by default a new figure, of a size that suits the picture, or the one
+            that it was drawn into, as long as that is open.
         """
-        self._draw(self._axes(ax))
+        if not self._is_shown(ax):
+            self._draw(self._axes(ax))
         return self
+
+    def _is_shown(self, ax: Any, view: Any = None) -> bool:
+        """Whether there is nothing to do: no place is given; this view stands in an open figure.
+
+        A figure that pyplot made has a number until it is closed.
+        """
+        number = getattr(getattr(self, "figure_", None), "number", None)
+        if ax is not None or number is None or self._view != view:
+            return False
+        return bool(pyplot().fignum_exists(number))
 
     def _draw(self, ax: Any) -> None:
         raise NotImplementedError
@@ -208,8 +220,9 @@ class Display:
     def _figure_size(self) -> tuple[float, float]:
         return self._size
 
-    def _axes(self, ax: Any) -> Any:
-        """Remember where to draw; a new figure where nothing was given."""
+    def _axes(self, ax: Any, view: Any = None) -> Any:
+        """Remember where to draw, and which view; a new figure where nothing was given."""
+        self._view = view
         if ax is None:
             ax = self._fill(pyplot().figure(figsize=self._figure_size()))
         if not (hasattr(ax, "transAxes") and hasattr(ax, "figure")):

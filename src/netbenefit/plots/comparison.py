@@ -236,12 +236,14 @@ class SensitivityDisplay(Display):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Where to draw; by default a new figure, unless this view stands in an open one.
         kind : {"aunbc", "decisions"}, optional
             Another view than the display's own.
         """
         view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
-        ax = self._axes(ax)
+        if self._is_shown(ax, view):
+            return self
+        ax = self._axes(ax, view)
         self.errorbar_: Any = None
         self.lines_: dict[str, Any] = {}
         if view == "aunbc":

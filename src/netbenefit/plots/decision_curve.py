@@ -219,12 +219,14 @@ class DecisionCurveDisplay(ModelDisplay):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Where to draw; by default a new figure, unless this view stands in an open one.
         kind : {"net_benefit", "standardised_net_benefit", "interventions_avoided"}, optional
             Another view than the display's own.
         """
         view = self.kind if kind is None else check_option("kind", kind, get_args(Kind))
-        ax = self._axes(ax)
+        if self._is_shown(ax, view):
+            return self
+        ax = self._axes(ax, view)
         self.lines_: dict[str, Any] = {}
         names = [n for n in dict.fromkeys(self.curve["model"].tolist()) if n not in _REFERENCES]
         for place, name in enumerate([*names, *_REFERENCES]):

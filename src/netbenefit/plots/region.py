@@ -107,11 +107,13 @@ class RegionDisplay(ModelDisplay):
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to draw; a new figure by default.
+            Where to draw; by default a new figure, unless this view stands in an open one.
         zoom : bool, default=False
             Show only the corner from the models to the best that is possible.
         """
-        ax = self._axes(ax)
+        if self._is_shown(ax, zoom):
+            return self
+        ax = self._axes(ax, zoom)
         self.region_ = ax.fill_between(
             self.auroc, self.lower, self.upper, color="#EDF3F8", linewidth=0, zorder=1
         )

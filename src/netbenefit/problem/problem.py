@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import MOST_POINTS
-from netbenefit.common import InputError, IntArray, exact_number, relative_gap
+from netbenefit.common import InputError, IntArray, Table, Tabular, exact_number, relative_gap
 from netbenefit.data import PatternTable
 from netbenefit.metrics import Thresholds
 from netbenefit.problem.constraints import Constraint, MaxFPR, MinTPR, all_constraints, in_arrays
@@ -176,8 +176,8 @@ class Progress:
         return relative_gap(self.objective, self.bound)
 
 
-@dataclass(frozen=True, eq=False)
-class SolverResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class SolverResult(Tabular):
     """A solver's answer, with its value counted anew from the data."""
 
     points: IntArray  #: (P,)
@@ -203,6 +203,29 @@ class SolverResult:
     def gap(self) -> float | None:
         """(bound − objective) / |objective|; None where nothing is proven."""
         return relative_gap(self.objective, self.bound)
+
+    def to_table(self) -> Table:
+        """What was found and proven, in one row."""
+        found = {
+            "status": self.status,
+            "objective": self.objective,
+            "bound": math.nan if self.bound is None else self.bound,
+            "gap": math.nan if self.gap is None else self.gap,
+            "net_benefit": self.net_benefit,
+            "questions": self.questions,
+            "rules": self.size,
+            "seconds": self.seconds,
+            "solver": self.solver,
+        }
+        return Table({name: [value] for name, value in found.items()})
+
+    def __repr__(self) -> str:
+        gap = "nothing proven" if self.gap is None else f"gap {self.gap:.2%}"
+        asked = f"{self.questions} question{'s' * (self.questions != 1)}"
+        return (
+            f"<SolverResult: {self.status}, objective {self.objective:.6f}, {gap}, {asked}, "
+            f"{self.seconds:.1f} s>"
+        )
 
 
 # -- what a problem maximises, in numbers: the price of a rule, and the scale of gains -------------

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common import InputError, IntArray, Table
+from netbenefit.common import InputError, IntArray, Table, Tabular
 from netbenefit.problem import Boxes, IntegerProblem, Problem, Reason, floor_scores, whole
 from netbenefit.solvers.base import check_time_limit
 from netbenefit.solvers.boxes.search import BoxSearch, fits_boxes, vectors_of
@@ -30,8 +30,8 @@ class NearCard(NamedTuple):
     agreement: float  #: share of decisions, over rows and thresholds, that are the best card's
 
 
-@dataclass(frozen=True)
-class NearOptimal:
+@dataclass(frozen=True, repr=False)
+class NearOptimal(Tabular):
     """Cards within a tolerance of the best, the best one first.
 
     Attributes

@@ -34,6 +34,7 @@ from netbenefit.common import (
     InputError,
     IntArray,
     Table,
+    Tabular,
     check_binary,
     check_weights,
     format_count,
@@ -226,8 +227,8 @@ _WORDS = ("column", "bin", "answer", "unseen_values")
 _MOST_SHOWN = 5
 
 
-@dataclass(frozen=True, eq=False)
-class Drift:
+@dataclass(frozen=True, eq=False, repr=False)
+class Drift(Tabular):
     """How inputs, scores and prevalence have changed; each table has one row per item.
 
     Attributes
@@ -264,6 +265,10 @@ class Drift:
     prevalence: Prevalence
     n_reference: float
     n_new: float
+
+    def to_table(self) -> Table:
+        """The columns, or the card's levels where there are no columns to compare."""
+        return self.columns if self.columns.n_rows else self.levels
 
     @shown_on_stdout
     def __str__(self) -> str:

@@ -14,6 +14,7 @@ from netbenefit.cards import Scorecard
 from netbenefit.common import (
     FloatArray,
     Table,
+    Tabular,
     check_binary,
     check_risks,
     check_weights,
@@ -158,8 +159,8 @@ def _fit(
     return theta.tolist(), np.sqrt(np.diag(covariance)).tolist()
 
 
-@dataclass(frozen=True, eq=False)
-class CardEvaluation:
+@dataclass(frozen=True, eq=False, repr=False)
+class CardEvaluation(Tabular):
     """A card on some rows.
 
     Attributes

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from netbenefit.binning import Binner
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, Remedy, Table, check_names, shorten
 from netbenefit.data import EngineTable, Groups, Tell, check_no_missing, is_event, read_outcome
@@ -81,12 +80,12 @@ def binning_choices(
     names = features_of(engine.names, request)
     survey = survey_table(engine, target, names, sample_weight)
     grid = as_thresholds(estimator.thresholds, estimator.weights)
-    own = estimator.binner if isinstance(estimator.binner, Binner) else Binner()
+    given = "auto" if estimator.binner is None else estimator.binner
+    own = make_binner(given, names, grid, estimator.sign, estimator.constraints or ())
     rows, idle = raw_rows_of(engine, survey, names, request, list(own.drop or ()))
     found = []
     for most in max_bins:
-        binner = make_binner(own, names, grid, estimator.sign, estimator.constraints or ())
-        binner.set_params(max_bins=int(most), drop=idle or own.drop)
+        binner = clone(own).set_params(max_bins=int(most), drop=idle or own.drop)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a fit warns of what is left out
             binner.fit_codes(rows.table, rows.event, rows.weight)

@@ -38,6 +38,7 @@ from netbenefit.common import (
     InputError,
     IntArray,
     Table,
+    Tabular,
     check_binary,
     check_option,
     check_weights,
@@ -105,8 +106,8 @@ class _Scored(NamedTuple):
         return np.asarray(self.card.risk_of_score(self.score), dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class CardUpdate:
+@dataclass(frozen=True, eq=False, repr=False)
+class CardUpdate(Tabular):
     """A card, its successor, and what is different.
 
     Attributes
@@ -140,6 +141,10 @@ class CardUpdate:
     before: Measures
     after: Measures
     result: SolverResult | None = None
+
+    def to_table(self) -> Table:
+        """What both cards decide at each threshold."""
+        return self.decisions
 
     @shown_on_stdout
     def __str__(self) -> str:
@@ -728,8 +733,8 @@ def _refitted(
     return new.with_labels(card.labels.only(new.named_columns)), learned.result
 
 
-@dataclass(frozen=True, eq=False)
-class UpdateChoice:
+@dataclass(frozen=True, eq=False, repr=False)
+class UpdateChoice(Tabular):
     """Net benefit of each way to update a card, on held-out parts of the new rows.
 
     Attributes

@@ -47,7 +47,6 @@ from .sensitivity import (
 )
 from .sizes import (
     SizePath as SizePath,
-    kept_by_questions as kept_by_questions,
     size_path as size_path,
 )
 from .stability import (

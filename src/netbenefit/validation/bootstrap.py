@@ -15,6 +15,7 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     Table,
+    Tabular,
     check_count,
     check_level,
     check_seed,
@@ -55,8 +56,8 @@ def point632plus(
     return sign * estimate, rate
 
 
-@dataclass(frozen=True, eq=False)
-class BootstrapValidation:
+@dataclass(frozen=True, eq=False, repr=False)
+class BootstrapValidation(Tabular):
     """How good a model is that is learnt from all rows, by models from resampled rows.
 
     Attributes

@@ -18,6 +18,7 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     Table,
+    Tabular,
     check_option,
     check_seed,
     shorten,
@@ -56,8 +57,8 @@ Settings = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]] | None
 _RULES = ("one_se", "classic", "best")
 
 
-@dataclass(frozen=True, eq=False)
-class SettingChoice(ComparesFolds):
+@dataclass(frozen=True, eq=False, repr=False)
+class SettingChoice(ComparesFolds, Tabular):
     """Settings, the value of each on held-out rows, and the one that was chosen.
 
     Attributes

@@ -21,6 +21,7 @@ from netbenefit.common import (
     InputWarning,
     IntArray,
     Table,
+    Tabular,
     check_seed,
     display_width,
     format_number,
@@ -58,8 +59,8 @@ from netbenefit.validation.stability import label
 # -- models over several data sets: average ranks, and the tests of Friedman and Nemenyi -----------
 
 
-@dataclass(frozen=True, eq=False)
-class RankTest:
+@dataclass(frozen=True, eq=False, repr=False)
+class RankTest(Tabular):
     """Average ranks of models over data sets, and which of them differ.
 
     Made by :func:`rank_models`.
@@ -384,8 +385,8 @@ _HEADS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Tabular):
     """How models did on the same folds.
 
     Made by :func:`compare`.  Arrays of measures have one row per fold (of all repeats) and one

@@ -19,6 +19,7 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     Table,
+    Tabular,
     check_level,
     check_seed,
     format_number,
@@ -40,8 +41,8 @@ from netbenefit.validation.runner import Runner, Task, Work, make_work, measures
 from netbenefit.validation.stability import CardStability, label, stability_of
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidation(Tabular):
     """Measures of models on the folds that they have not seen.
 
     Arrays are over all folds, repeat by repeat.

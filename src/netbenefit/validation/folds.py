@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
 from netbenefit.common import FloatArray, InputError, check_count, check_weights, setting
-from netbenefit.data import read_outcome
+from netbenefit.data import as_array, check_both_classes, read_outcome
 from netbenefit.metrics import inner_model
 
 #: Row numbers of the training rows, and of the held-out ones.
@@ -35,6 +35,7 @@ class Sample(NamedTuple):
     def of(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
         """Check what a user passed."""
         event, classes, _ = read_outcome(y)
+        X = X.tocsr() if hasattr(X, "tocsr") else as_array(X)  # rows can be taken of these
         by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
         n_rows = len(next(iter(X.values()), ())) if by_name else _num_samples(X)
         if n_rows != event.size:
@@ -42,6 +43,8 @@ class Sample(NamedTuple):
                 f"X has {n_rows} rows, but y has {event.size}. Pass one label per row."
             )
         weight = None if sample_weight is None else check_weights(sample_weight, event.size)
+        if weight is not None:
+            check_both_classes(event, weight)
         return cls(X, classes[event.astype(np.intp)], event, weight)
 
     @property

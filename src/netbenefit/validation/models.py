@@ -271,10 +271,11 @@ def _card(kind: type[RiskScoreClassifier], options: ModelOptions, **own: Any) ->
 
 
 def _scorecard(options: ModelOptions) -> Any:
+    limited = {} if options.max_questions is None else {"max_questions": options.max_questions}
     return _card(
         RiskScoreClassifier,
         options,
-        max_questions=options.max_questions,
+        **limited,
         teacher=options.teacher,
         prior_strength=options.prior_strength,
     )

@@ -20,7 +20,9 @@ from netbenefit._version import __version__
 from netbenefit.common import (
     FloatArray,
     InputWarning,
+    LeakWarning,
     Message,
+    SmallTableWarning,
     TaskBar,
     fingerprint_of,
     one_by_one,
@@ -148,6 +150,8 @@ def warnings_kept() -> Iterator[list[list[Any]]]:
         warnings.showwarning = keep
         yield kept
     for kind, text in caught:
+        if issubclass(kind, SmallTableWarning):
+            continue  # folds are smaller than the table, of which a fit tells
         parts = text.args if isinstance(text, Message) else [str(text)]
         kept.append([kind.__name__, parts, not issubclass(kind, _OF_CODE)])
 
@@ -163,6 +167,8 @@ def _warn_once(results: Iterable[Mapping[str, Any]]) -> None:
         text, known = InputWarning(*parts), getattr(builtins, kind, None)
         if kind == InputWarning.__name__:
             warnings.warn(text, stacklevel=4)
+        elif kind == LeakWarning.__name__:
+            warnings.warn(LeakWarning(*parts), stacklevel=4)
         elif isinstance(known, type) and issubclass(known, Warning):
             warnings.warn(str(text), known, stacklevel=4)
         else:

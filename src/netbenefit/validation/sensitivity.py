@@ -16,6 +16,7 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     Table,
+    Tabular,
     check_count,
     check_weights,
     format_number,
@@ -189,8 +190,8 @@ def paper_grids() -> dict[str, Thresholds]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Sensitivity(ComparesFolds):
+@dataclass(frozen=True, eq=False, repr=False)
+class Sensitivity(ComparesFolds, Tabular):
     """Cards for several sets of thresholds, all measured on the same ones.
 
     Arrays are in the order of ``settings``; the first setting is the one to compare with.

@@ -17,6 +17,7 @@ from netbenefit.common import (
     FloatArray,
     InputError,
     Table,
+    Tabular,
     check_weights,
     format_number,
     one_by_one,
@@ -24,9 +25,9 @@ from netbenefit.common import (
 )
 from netbenefit.data import read_outcome
 from netbenefit.estimators import (
-    Learned,
     RiskScoreClassifier,
     count_threads,
+    is_possible,
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, as_thresholds, measures_of
@@ -131,6 +132,8 @@ def check_estimator(estimator: Any) -> RiskScoreClassifier:
             "these have cards of every size."
         )
     copy: RiskScoreClassifier = copy_with(estimator)
+    if copy.max_questions == "auto":
+        copy.max_questions = None  # all sizes are to be compared
     try:
         copy._validate_params()
     except ValueError as error:  # scikit-learn's own kind
@@ -165,20 +168,12 @@ def choose_sizes(problem: Problem, sizes: Sequence[int] | None) -> tuple[int, ..
         return chosen
     if most == 0:
         raise InputError("no column may have points, so there are no sizes. Allow some columns.")
-    least = next((k for k in range(1, most + 1) if _possible(problem, k)), most)
+    least = next((k for k in range(1, most + 1) if is_possible(problem, k)), most)
     return tuple(range(least, (most if limited else max(least, min(most, MOST_QUESTIONS))) + 1))
 
 
-def _possible(problem: Problem, size: int) -> bool:
-    try:
-        limit_size(problem, size)
-    except InputError:
-        return False
-    return True
-
-
-@dataclass(frozen=True, eq=False)
-class SizePath(ComparesFolds):
+@dataclass(frozen=True, eq=False, repr=False)
+class SizePath(ComparesFolds, Tabular):
     """Cards of every size, and their net benefit in training and on held-out rows.
 
     Arrays are in the order of ``sizes``.  A card of size k asks *at most* k questions: raw (or
@@ -330,33 +325,6 @@ class SizePath(ComparesFolds):
     def plot(self, ax: Any = None) -> SizePathDisplay:
         """Draw net benefit against size; see :class:`netbenefit.plots.SizePathDisplay`."""
         return SizePathDisplay.from_size_path(self, ax=ax)
-
-
-#: Numbers of questions that are shown beside a new card.
-FEW_QUESTIONS = (3, 5, 8)
-#: Seconds that looking for these cards may take.
-_QUICK = 2.0
-
-
-def kept_by_questions(learned: Learned, *, n_jobs: int = 1) -> dict[int, float]:
-    """What cards with few questions keep of the teacher's net benefit, in training.
-
-    Without a teacher, of that of the card that was learnt.  The card's own limit of questions is
-    not in force here: more may be worth it.  The search begins at the card, and is short: more time
-    may find a little more.
-    """
-    problem = learned.problem.without_constraints(MaxQuestions)
-    result, taught = learned.result, learned.taught
-    whole = result.net_benefit if taught is None else taught.blended_benefit
-    usable = problem.questions.used((problem.lower != 0) | (problem.upper != 0))
-    most = min(usable - 1, problem.max_features)
-    sizes = [size for size in FEW_QUESTIONS if size <= most and _possible(problem, size)]
-    if whole <= 0 or not sizes:
-        return {}
-    found = best_of_every_size(
-        problem, sizes, time_limit=_QUICK, n_jobs=n_jobs, start=result.points, max_rounds=1
-    )
-    return {size: card.net_benefit / whole for size, card in found.items()}
 
 
 def size_path(

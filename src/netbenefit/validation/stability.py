@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from netbenefit.common import InputError, Table, format_number, format_table, shown_on_stdout
+from netbenefit.common import (
+    InputError,
+    Table,
+    Tabular,
+    format_number,
+    format_table,
+    shown_on_stdout,
+)
 from netbenefit.metrics import Rules
 
 _LABELS = {"aunbc": "AUNBC", "net_benefit": "net benefit", "auroc": "AUROC", "ece": "ECE"}
@@ -24,8 +31,8 @@ def label(measure: str) -> str:
     return _LABELS.get(measure, measure)
 
 
-@dataclass(frozen=True, eq=False)
-class CardStability:
+@dataclass(frozen=True, eq=False, repr=False)
+class CardStability(Tabular):
     """Rules and raw columns of many cards that were learnt from different draws of the same rows.
 
     Attributes
@@ -111,6 +118,10 @@ class CardStability:
             return float("nan")
         spread = many / (many - 1) * float((share * (1.0 - share)).sum()) / d
         return 1.0 - spread / (mean * (1.0 - mean))
+
+    def to_table(self) -> Table:
+        """The rules that came back, and how often."""
+        return self.rules
 
     @shown_on_stdout
     def __str__(self) -> str:

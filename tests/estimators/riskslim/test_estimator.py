@@ -40,7 +40,12 @@ def objective(X, y, intercept, points, penalty, weight=None) -> float:
     return float(np.average(loss, weights=weight) + penalty * np.count_nonzero(points))
 
 
-@parametrize_with_checks([RiskSLIMClassifier(max_nodes=3, time_limit=None)])
+@parametrize_with_checks(
+    [
+        RiskSLIMClassifier(max_nodes=3, time_limit=None),
+        RiskSLIMClassifier(binner="auto", max_nodes=3, time_limit=None),
+    ]
+)
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)
 

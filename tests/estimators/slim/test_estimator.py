@@ -41,7 +41,10 @@ def fitted(data: tuple[np.ndarray, np.ndarray]) -> SLIMClassifier:
     return SLIMClassifier(n_jobs=1).fit(*data)
 
 
-@parametrize_with_checks([SLIMClassifier(time_limit=LATE, max_points=1, max_features=1, n_jobs=1)])
+SMALL = {"time_limit": LATE, "max_points": 1, "max_features": 1, "n_jobs": 1}
+
+
+@parametrize_with_checks([SLIMClassifier(**SMALL), SLIMClassifier(binner="auto", **SMALL)])
 def test_scikit_learn_checks(estimator, check) -> None:
     check(estimator)
 

@@ -19,6 +19,7 @@ from netbenefit.binning import Binner, FittedBins
 from netbenefit.cards import Scorecard, read_columns
 from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import PatternTable, read_outcome
+from netbenefit.estimators.cautions import find_cautions, warn_of_cautions
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice
 from netbenefit.estimators.riskslim.solve import solve_lattice
 from netbenefit.estimators.training import (
@@ -280,7 +281,11 @@ class RiskSLIMClassifier(CardClassifier):
                 },
             ),
         )
-        origin = make_provenance(table, self.result_, self.penalty, outcome.text, seed)
+        cautions = find_cautions(training, self.result_.size)
+        warn_of_cautions(cautions, stacklevel=3)
+        origin = make_provenance(
+            table, self.result_, self.penalty, outcome.text, seed, cautions=cautions
+        )
         self.scorecard_ = replace(card, provenance=replace(origin, net_benefit=benefit))
         return self
 

@@ -17,6 +17,7 @@ from netbenefit.binning import Binner
 from netbenefit.cards import steps_of_levels
 from netbenefit.common import InputError, IntArray, exact_number
 from netbenefit.data import read_outcome
+from netbenefit.estimators.cautions import find_cautions
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.slim.task import HALF, SlimExact, SlimTask
 from netbenefit.estimators.training import (
@@ -149,6 +150,7 @@ class SLIMClassifier(RiskScoreClassifier):
             teacher=None,
             prior_strength=0,
             max_features=max_features,
+            max_questions=None,
             sign=sign,
             bounds=bounds,
             constraints=constraints,
@@ -190,6 +192,11 @@ class SLIMClassifier(RiskScoreClassifier):
         raise AttributeError("SLIMClassifier has no near_optimal: use RiskScoreClassifier.")
 
     @property
+    def other_sizes(self) -> Any:
+        """Not for SLIM: these are about net benefit."""
+        raise AttributeError("SLIMClassifier has no other_sizes: use RiskScoreClassifier.")
+
+    @property
     def fit_table(self) -> Any:
         """Not for SLIM: samples of large tables are made for net benefit."""
         raise AttributeError("SLIMClassifier has no fit_table: use fit.")
@@ -226,7 +233,10 @@ class SLIMClassifier(RiskScoreClassifier):
         self._losses(task, found)
         result = _claimed(task, found)
         self.intercept_ = -result.cutoffs[0]
-        made = make_provenance(table, result, task.problem.penalty, outcome, seed)
+        cautions = find_cautions(training, result.size)
+        made = make_provenance(
+            table, result, task.problem.penalty, outcome, seed, cautions=cautions
+        )
         provenance = replace(made, net_benefit=result.net_benefit)
         card = assemble_card(task.problem, result, provenance, bins=training.bins)
         scores = floor_scores(table.codes, table.decimals, result.points)
@@ -237,7 +247,7 @@ class SLIMClassifier(RiskScoreClassifier):
             rates = tuple(None if q is None else float(level) for level, q in enumerate(rates))
         steps = steps_of_levels(result.cutoffs, rates, HALF, card.score_range)
         card = replace(card, risks=steps, provenance=provenance)
-        return Learned(card, result, task.problem)
+        return Learned(card, result, task.problem, cautions=cautions)
 
     def _losses(self, task: SlimTask, result: SolverResult) -> None:
         """Loss, bound and gap as integer programs report them."""
