@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from netbenefit.cards.scorecard import Provenance
-from netbenefit.cards.terms import Condition, Term
+from netbenefit.cards import Condition, Provenance, Term
 from netbenefit.certificates.certificate import Certificate, make_certificate
 from netbenefit.certificates.judge import verify
 from netbenefit.certificates.recount import RecountedProblem
