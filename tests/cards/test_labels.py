@@ -151,7 +151,14 @@ def test_labels_of_another_table_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="about 'wage', but the card's columns are 'age'"):
         card().with_labels({"columns": {"wage": {"label": "Wage"}}})
     with pytest.raises(InputError, match=r"no column 'lac'\. Did you mean 'lact'"):
-        Labels.read(DATA).require_columns(["age", "lact", "stage"])
+        Labels.read(DATA, ["age", "lact", "stage"])
+    table = tmp_path / "labels.csv"
+    table.write_text(CSV, encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"labels\.csv: line 5, column: the table has no column 'lac'"
+    ):
+        Labels.read(table, ["age", "stage"])
+    assert Labels.read(table, ["age", "lac", "stage", "more"]) == Labels.read(DATA)
     with pytest.raises(InputError, match="no such file"):
         Labels.read(tmp_path / "absent.csv")
     latin = tmp_path / "latin.csv"

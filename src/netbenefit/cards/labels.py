@@ -114,17 +114,21 @@ class Labels:
         object.__setattr__(self, "columns", columns)
 
     @classmethod
-    def read(cls, source: Labels | str | os.PathLike[str] | Mapping[str, Any]) -> Labels:
+    def read(
+        cls,
+        source: Labels | str | os.PathLike[str] | Mapping[str, Any],
+        among: Collection[str] | None = None,
+    ) -> Labels:
         """Read a data dictionary from a CSV or JSON file, or from a mapping as JSON has it.
 
         A CSV file has the headings ``column, label, unit, low, high, levels``, of which the first
         is needed; levels are divided by ``|``.  The rows ``*title`` and ``*outcome`` are about the
-        card.
+        card.  With ``among``, a column that is none of these is an error.
         """
         if isinstance(source, Labels):
             return source
         if isinstance(source, Mapping):
-            return _of_mapping(source)
+            return _of_mapping(source, among)
         path = Path(source)
         if not path.is_file():
             raise InputError(f"{path}: no such file. Name a data dictionary, .csv or .json.")
@@ -134,8 +138,8 @@ class Labels:
             raise InputError(f"{path} is not UTF-8 text. Save it as UTF-8.") from None
         with at(str(path)):
             if path.suffix.lower() == ".json":
-                return _of_mapping(parse(text, "a data dictionary", _REMEDY))
-            return _of_csv(text)
+                return _of_mapping(parse(text, "a data dictionary", _REMEDY), among)
+            return _of_csv(text, among)
 
     def of(self, feature: str) -> ColumnLabel:
         """Return what is known of a column."""
@@ -144,16 +148,6 @@ class Labels:
     def called(self, feature: str) -> str:
         """Return what people call a column, without its unit."""
         return self.of(feature).label or feature
-
-    def require_columns(self, known: Collection[str]) -> None:
-        """Refuse columns that a table does not have."""
-        for one in self.columns:
-            if one.feature not in known:
-                meant = did_you_mean(one.feature, known)
-                raise InputError(
-                    f"--labels: the table has no column {one.feature!r}.{meant} Its columns are "
-                    f"{shorten(list(known), 10)}."
-                )
 
     def only(self, features: Collection[str]) -> Labels:
         """Return what is known of some columns."""
@@ -179,7 +173,17 @@ def _short(number: float) -> float:
 # -- files -----------------------------------------------------------------------------------------
 
 
-def _of_mapping(data: Any) -> Labels:
+def _check_column(feature: str, among: Collection[str] | None) -> None:
+    """Refuse a column that a table does not have."""
+    if among is None or feature in among:
+        return
+    raise InputError(
+        f"the table has no column {feature!r}.{did_you_mean(feature, among)} Its columns are "
+        f"{shorten(list(among), 10)}."
+    )
+
+
+def _of_mapping(data: Any, among: Collection[str] | None) -> Labels:
     """Read what a JSON file holds; an error names the key."""
     _check_keys(data, "", ("title", "outcome", "columns"))
     columns = data.get("columns") or {}
@@ -193,6 +197,7 @@ def _of_mapping(data: Any) -> Labels:
         if not isinstance(levels, list | tuple):
             raise InputError(f"{path}.levels must be a list, not {show(levels)}.")
         with at(path):
+            _check_column(feature, among)
             found.append(ColumnLabel(str(feature), **{**own, "levels": tuple(levels)}))
     return Labels(data.get("title"), data.get("outcome"), tuple(found))
 
@@ -206,7 +211,7 @@ def _check_keys(data: Any, path: str, known: tuple[str, ...]) -> None:
         raise InputError(f"{place} is not a known key. Use {', '.join(known)}.")
 
 
-def _of_csv(text: str) -> Labels:
+def _of_csv(text: str, among: Collection[str] | None) -> Labels:
     """Read a table with one row per column; an error names the line and the heading."""
     head = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=head.count)
@@ -246,6 +251,8 @@ def _of_csv(text: str) -> Labels:
                 given[key] = _number(given[key], f"{line}, {key}", comma=delimiter != ",")
         if "levels" in given:
             given["levels"] = tuple(level.strip() for level in given["levels"].split("|"))
+        with at(f"{line}, column"):
+            _check_column(feature, among)
         with at(line):
             columns[feature] = ColumnLabel(feature, **given)
     return Labels(whole[TITLE], whole[OUTCOME], tuple(columns.values()))

@@ -126,7 +126,8 @@ def fit(
     )
     if dictionary is not None:
         combined = (flags.params or {}).get("combine") or ()
-        dictionary.require_columns([*given.columns, *flags.drop, *combined])
+        assert labels is not None
+        dictionary = Labels.read(labels, [*given.columns, *flags.drop, *combined])
     if isinstance(given, RawFile):
         rows = rows_of(given, source.shown, target, positive, sample_weight, flags)
         model, held_out = _fit_file(rows, source.label, flags, grid, params, holdout, quiet)
