@@ -310,7 +310,11 @@ def test_seeds_are_those_of_scikit_learn(table: Path, seed: int) -> None:
         (["fit", "--jobs", "0"], "(--jobs 0)", "n_jobs"),
         (["fit", "--time-limit", "-1"], "--time-limit must be", "time_limit"),
         (["fit", "--teacher", "foo"], "--teacher foo is neither", "array"),
-        (["fit", "--prior-strength", "-3"], "--prior-strength -3.0 is", "prior_strength"),
+        (
+            ["fit", "--prior-strength", "-3"],
+            "--prior-strength must not be negative",
+            "prior_strength",
+        ),
     ],
 )
 def test_errors_speak_of_options(
