@@ -19,6 +19,8 @@ import pytest
 import typer
 
 from netbenefit.binning.binner import Binner
+from netbenefit.cards.labels import Labels
+from netbenefit.cards.rules import HeldOut, HeldOutLevel
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.cards.terms import PerUnit
 from netbenefit.certificates.certificate import Certificate, json_digest, make_certificate
@@ -343,6 +345,27 @@ def test_what_is_stated_of_a_teacher_is_listed_as_not_recounted(
     verify_command(card, proof, [str(table)])
     shown = " ".join(capsys.readouterr().out.split())
     assert f"· stated not recounted: {text}" in shown
+
+
+def test_what_a_card_adds_is_listed_as_not_recounted() -> None:
+    case = CASES["small"]()
+    origin = case.card.provenance
+    assert origin is not None
+    columns = {"age": {"label": "Body mass index"}}
+    labels = Labels.read({"title": "Trusted", "outcome": "cured", "columns": columns})
+    card = replace(
+        case.card,
+        provenance=replace(origin, updated="never"),
+        held_out=HeldOut(0.9, (HeldOutLevel(None, 100.0, 50.0, 0.4, 0.6),)),
+        labels=labels,
+    )
+    assert replace(case, card=card).verdict().stated == (
+        "the card's net benefit is 0.900000 on 100 other rows",
+        "the card calls title 'Trusted'",
+        "the card calls outcome 'cured'",
+        "the card calls 'age' 'Body mass index'",
+        "the card says that it was updated: never",
+    )
 
 
 def test_a_fill_is_compared_both_ways() -> None:

@@ -215,17 +215,26 @@ def verify(
 
 
 def _stated(card: Scorecard, certificate: Certificate) -> Iterator[str]:
-    """What a teacher's decisions are worth, which takes its risk of every row."""
-    lesson, origin = certificate.problem.teacher, card.provenance
-    if lesson is None:
-        return
-    own, blended = lesson.net_benefit, lesson.blended_benefit
-    yield f"the teacher's net benefit is {own:.6f} by the outcomes, {blended:.6f} by the masses"
-    if origin is not None and origin.share_kept is not None:
+    """What a teacher's decisions are worth, which takes its risk of every row; what a card adds."""
+    lesson, origin, labels = certificate.problem.teacher, card.provenance, card.labels
+    if lesson is not None:
+        own, blended = lesson.net_benefit, lesson.blended_benefit
+        yield f"the teacher's net benefit is {own:.6f} by the outcomes, {blended:.6f} by the masses"
+    if lesson is not None and origin is not None and origin.share_kept is not None:
         most = (
             "" if origin.share_bound is None else f", and none more than {origin.share_bound:.3%}"
         )
         yield f"of the latter, the card keeps {origin.share_kept:.3%}{most}"
+    if card.held_out is not None:
+        rows = sum(level.rows for level in card.held_out.levels)
+        yield f"the card's net benefit is {card.held_out.net_benefit:.6f} on {rows:g} other rows"
+    named = {"title": labels.title, "outcome": labels.outcome}
+    named |= {repr(one.feature): one.name for one in labels.columns if one.name != one.feature}
+    for what, name in named.items():
+        if name is not None:
+            yield f"the card calls {what} {name!r}"
+    if origin is not None and origin.updated is not None:
+        yield f"the card says that it was updated: {origin.updated}"
 
 
 #: Where one of these fails, the rest means nothing.

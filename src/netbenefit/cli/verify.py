@@ -36,8 +36,8 @@ def verify(
     Everything is counted anew, without the solver: the value of the card, that the boxes of the
     proof leave out no card, and their bounds.  Exit code 0 if everything that the certificate
     claims was recounted and holds, 1 if anything does not hold, 3 if nothing was found to be wrong
-    but not everything was recounted (with --sample).  What a teacher's decisions are worth is
-    listed as stated, not recounted, as it takes its risk of every row.
+    but not everything was recounted (with --sample).  What the rows do not show is listed as
+    stated, not recounted: a teacher's net benefit, figures of other rows, labels of the card.
     """
     from netbenefit.cli.rows import open_data, outcome_column, read_for_card
     from netbenefit.common import InputError
