@@ -23,6 +23,7 @@ from netbenefit.cards.labels import Labels
 from netbenefit.cards.rules import HeldOut, HeldOutLevel
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.cards.terms import PerUnit
+from netbenefit.certificates.boxes import BoxChecker, _check_cover
 from netbenefit.certificates.certificate import Certificate, json_digest, make_certificate
 from netbenefit.certificates.judge import Verdict, verify
 from netbenefit.certificates.recount import RecountedProblem
@@ -38,7 +39,7 @@ from netbenefit.problem.questions import Questions
 from netbenefit.solvers.base import Run
 from tests.certificates.test_packing import checker_of, some_boxes
 from tests.certificates.test_verify import COLUMNS, EVENT, RISKS, Case, learnt
-from tests.helpers.small_proofs import best_points, prove
+from tests.helpers.small_proofs import all_vectors, best_points, prove
 
 # -- every leaf ------------------------------------------------------------------------------------
 
@@ -511,6 +512,39 @@ def test_what_takes_too_long_or_too_much_to_multiply_is_refused() -> None:
         certificate = replace(case.certificate, proof=lie)
         failures = replace(case, certificate=certificate).verdict().failures
         assert any(text in failure for failure in failures), (text, failures)
+
+
+def test_boxes_cover_each_point_once_whatever_their_ends() -> None:
+    """Ends may lie far outside, or cross; flags of questions are coordinates like any other."""
+    case, rng = CASES["small"](), np.random.default_rng(11)
+    problem = case.problem
+    recount = RecountedProblem(case.certificate.problem, problem.patterns)
+    whole = recount.in_integers(IntegerProblem.of(problem).total)
+    points = all_vectors(problem.lower.tolist(), problem.upper.tolist())
+    every = np.array([[*v, *f] for v in points for f in np.ndindex(2, 2, 2)])
+    far = [0, 1, 2, 40_000, 70_000, 2**31 - 20]
+    verdicts = []
+    for _ in range(300):
+        lower, upper, asked = problem.lower[None], problem.upper[None], np.full((1, 3), 2)
+        for _ in range(rng.integers(0, 5)):
+            b, k = rng.integers(len(lower)), rng.integers(6)
+            lower, upper, asked = (np.vstack([part, part[b]]) for part in (lower, upper, asked))
+            if k >= 3:
+                asked[b, k - 3], asked[-1, k - 3] = (0, 1) if asked[b, k - 3] == 2 else (0, 2)
+            else:
+                ends = lower[b, k], upper[b, k]
+                cut = rng.integers(min(ends), max(ends) + 1)
+                upper[b, k], lower[-1, k] = cut, cut + rng.choice([1, 1, 1, 1, 0, 2])
+        lower = lower - np.where(lower == problem.lower, rng.choice(far, lower.shape), 0)
+        upper = upper + np.where(upper == problem.upper, rng.choice(far, upper.shape), 0)
+        nothing = np.zeros(len(lower), dtype=np.int64)
+        checker = BoxChecker(whole, Boxes(lower, upper, nothing, nothing, asked))
+        low = np.hstack([lower, np.where(asked == 1, 1, 0)])
+        high = np.hstack([upper, np.where(asked == 0, 0, 1)])
+        count = ((low <= every[:, None]) & (every[:, None] <= high)).all(axis=2).sum(axis=1)
+        verdicts.append(_check_cover(checker).ok)
+        assert verdicts[-1] == bool((count == 1).all())
+    assert 50 < sum(map(bool, verdicts)) < 250
 
 
 # -- limits that nobody would see ------------------------------------------------------------------
