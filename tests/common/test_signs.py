@@ -21,6 +21,12 @@ def test_signs_are_spelled_out_where_they_are_missing() -> None:
     assert spell_out(text, None) == text
 
 
+def test_tables_stay_aligned_where_signs_get_longer() -> None:
+    table = "rule          share\nage ≥ 43        50%\nx ≤ 3 or ≥ 10     7%\n"
+    aligned = "rule          share\nage >= 43       50%\nx <= 3 or >= 10   7%\n"
+    assert spell_out(table, "cp1252") == aligned
+
+
 def test_a_stream_spells_out_by_itself() -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252", errors=SPELL_OUT)
     stream.write("≥ −1 ─ Ж")

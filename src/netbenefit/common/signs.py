@@ -37,9 +37,27 @@ _SPELLED = {
 
 
 def spell_out(text: str, encoding: str | None) -> str:
-    """Return a text that an encoding holds: other signs are spelled out, other letters escaped."""
+    """Return a text that an encoding holds: other signs are spelled out, other letters escaped.
+
+    What a line gains is taken from the next wide gap, so that tables stay aligned.
+    """
     encoding = encoding or "utf-8"
-    return text.encode(encoding, SPELL_OUT).decode(encoding)
+    shown = text.encode(encoding, SPELL_OUT).decode(encoding)
+    if len(shown) == len(text):
+        return shown
+    return "\n".join(_as_wide(line, encoding) for line in text.split("\n"))
+
+
+def _as_wide(line: str, encoding: str) -> str:
+    """Spell out a line; gaps of more than two blanks give way."""
+    shown, gained = "", 0
+    for sign in line:
+        if sign == " " and gained and shown.endswith("  "):
+            gained -= 1
+            continue
+        spelled = sign.encode(encoding, SPELL_OUT).decode(encoding)
+        shown, gained = shown + spelled, gained + len(spelled) - 1
+    return shown
 
 
 def shown_on_stdout(text: Callable[[Any], str]) -> Callable[[Any], str]:
