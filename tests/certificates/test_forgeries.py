@@ -231,6 +231,18 @@ def test_a_coarse_scale_is_refused_where_whole_numbers_would_do() -> None:
         assert not verdict.consistent
 
 
+@pytest.mark.parametrize("name", ["small", "rates"])
+def test_a_scale_beyond_64_bits_is_refused(name: str) -> None:
+    """Losses that rates force may be cut; gains may not, nor wrap around."""
+    case = CASES[name]()
+    recount = RecountedProblem(case.certificate.problem, case.problem.patterns)
+    integers = recount.in_integers(IntegerProblem.of(case.problem).total)
+    most = int(integers.gains.max())
+    for bits in range(62, 80):
+        with pytest.raises(InputError, match="could exceed 64-bit"):
+            recount.in_integers(integers.total * -(-(2**bits) // most))
+
+
 @pytest.mark.parametrize("real", [True, False])
 def test_rounding_that_matters_makes_nothing_optimal(real: bool) -> None:
     """Real weights, or a threshold next to 1, have no whole scale: then the gap is shown."""

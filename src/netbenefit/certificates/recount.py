@@ -407,7 +407,7 @@ class RecountedProblem:
         rule = total * self.statement.rule_penalty
         question = total * (self.statement.penalty - self.statement.rule_penalty)
         exact = rule.denominator == 1 and question.denominator == 1
-        rows: list[Any] = []  # of 64-bit integers as soon as they fit, as lists take far more
+        rows: list[Any] = []
         kept, constant, largest = [], Fraction(0), 0
         for i, (weight, odds) in enumerate(zip(self.statement.weights, self.odds, strict=True)):
             found = total * weight / (self.total * one)
@@ -417,13 +417,16 @@ class RecountedProblem:
             kept.append(i)
             row, whole = self._gains(events, others, found, odds)
             size = sum(map(abs, row))
-            rows.append(np.array(row, dtype=np.int64) if size < _ROOM else row)
+            rows.append(_compact(row, size))
             exact, largest = exact and whole, largest + size
         if self.statement.limits.rates is not None and largest >= _ROOM:
             # Rates may force calls that lose more than there is room for: less of it is counted.
             cut, exact = _ROOM // (4 * sum(map(len, rows))), False
-            rows = [np.array([max(int(gain), -cut) for gain in row]) for row in rows]
-            largest = sum(int(np.abs(row).sum()) for row in rows)
+            for i, row in enumerate(rows):
+                largest -= sum(abs(int(gain)) for gain in row)
+                less = [max(int(gain), -cut) for gain in row]
+                rows[i] = _compact(less, sum(map(abs, less)))
+                largest += sum(map(abs, less))
         if largest + (rule + question) * len(self.statement.names) >= _ROOM:
             raise InputError("the values of boxes could exceed 64-bit integers.")
         return IntegerRecount(
@@ -467,6 +470,11 @@ class RecountedProblem:
         total = gains * math.lcm(*(price.denominator for price in prices))
         largest = max([Fraction(1), *(b for _, b in worth)])
         return total if total * largest <= _EXACT else None
+
+
+def _compact(row: list[int], size: int) -> list[int] | IntArray:
+    """Whole numbers whose absolute sum is ``size``, in 64 bits if they fit: lists take far more."""
+    return np.array(row, dtype=np.int64) if size < _ROOM else row
 
 
 @dataclass(frozen=True, eq=False)
