@@ -161,8 +161,8 @@ class Binner(
         X : data frame, mapping of columns, list of dicts, or 2-D array
             Raw columns.
         y : (n_rows,) array, optional
-            Two labels of any kind; the one that sorts last is the event.  Only
-            ``method="quantile"`` does without.
+            Two labels of any kind; the event is 1, True or "yes", else the one that sorts
+            last.  Only ``method="quantile"`` does without.
         sample_weight : (n_rows,) array, optional
             Whole weights count rows: 1,000 stands for a thousand such rows.  Of other weights, on
             any scale, each row is one observation.  Rows of weight 0 are not read.

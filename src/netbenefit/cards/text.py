@@ -14,9 +14,9 @@ from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from netbenefit.cards.questions import Answer, is_idle
-from netbenefit.cards.readings import value_text
+from netbenefit.cards.readings import plain_number, value_text
 from netbenefit.cards.rules import HeldOut, Provenance, RiskRow
-from netbenefit.common import Value, display_width, spell_out
+from netbenefit.common import Value, display_width, meaning_of, spell_out
 from netbenefit.metrics import Thresholds
 
 if TYPE_CHECKING:
@@ -95,7 +95,9 @@ class Contents(NamedTuple):
 def contents(card: Scorecard) -> Contents:
     """Put a card into words."""
     labels = card.labels
-    outcome = labels.outcome or (card.provenance.outcome if card.provenance else None)
+    outcome = labels.outcome
+    if not outcome and card.provenance and card.provenance.outcome:
+        outcome = event_in_words(card.provenance.outcome)
     title = labels.title or (f"Risk of {outcome}" if outcome else "Risk score")
     rounded = any(
         unit.term is not None and unit.term.decimals
@@ -117,6 +119,18 @@ def contents(card: Scorecard) -> Contents:
         notes=[strip_control(note) for note in card_notes(card)],
         footer=_footer(card),
     )
+
+
+def event_in_words(outcome: str) -> str:
+    """Say what "column = label" means: the column where the label says yes, else the label."""
+    name, _, label = outcome.partition(" = ")
+    if not label or " = " in label or meaning_of(label) is False:
+        return outcome
+    if meaning_of(label):
+        return "the outcome" if name == "outcome" else name
+    if plain_number(label) is not None:
+        return outcome
+    return label if name == "outcome" else f"{label} ({name})"
 
 
 def count_text(questions: int) -> str:

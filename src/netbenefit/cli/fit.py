@@ -281,7 +281,7 @@ def _fit_table(
     binner = binner_of(flags, sample, params)
     from netbenefit.cli.classifier import CommandClassifier  # late: it takes seconds
 
-    model = CommandClassifier(binner=binner, **params)
+    model = CommandClassifier(binner=binner, pos_label=outcome.labels[1], **params)
     with terminal.warnings_as_notes(quiet), duckdb_errors(source), ExitStack() as reading:
         bar = reading.enter_context(QueryBar(table.connection, "counting values", shown=not quiet))
 
@@ -301,7 +301,6 @@ def _fit_table(
             target,
             features=names,
             sample_weight=weight,
-            positive=outcome.labels[1],
             tell=bar.say,
         )
     if test is None:

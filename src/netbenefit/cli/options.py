@@ -52,7 +52,7 @@ Stream = Annotated[
 Card = Annotated[Path, typer.Argument(metavar="CARD", help="A card that `fit --out` has written.")]
 Target = Annotated[str, option("COLUMN", "The column with the outcome.")]
 Positive = Annotated[
-    str | None, option("LABEL", "The event's label in the outcome column.", "the last in order")
+    str | None, option("LABEL", "The event's label in the outcome column.", "1, true, yes")
 ]
 RowWeights = Annotated[str | None, option("COLUMN", "A column of row weights.")]
 Weights = Annotated[

@@ -157,7 +157,8 @@ def rows_of(
 ) -> Rows:
     """Find outcome and weights in a table that was read from ``place``."""
     columns = file.columns
-    outcome = read_outcome(pick_column(columns, target, "--target"), target, positive)
+    labels = pick_column(columns, target, "--target")
+    outcome = read_outcome(labels, target, positive, asks=True)
     weight = read_weights(columns, sample_weight)
     names = features_of(columns, place, target, sample_weight, flags)
     return Rows(file, names, outcome, weight)
@@ -203,7 +204,9 @@ def read_for_card(
     """Outcome and weights of rows that a card is evaluated on; its own outcome by default."""
     target, event = outcome_column(card, columns, named)
     column = pick_column(columns, target, "--target")
-    return read_outcome(column, target, event), read_weights(columns, named.sample_weight)
+    return read_outcome(column, target, event, asks=True), read_weights(
+        columns, named.sample_weight
+    )
 
 
 def outcome_column(
@@ -228,7 +231,7 @@ def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tup
     labels = np.empty(len(found), dtype=object)
     labels[:] = [value for value, _ in found]
     check_no_missing(labels.tolist(), f"column {target!r}", [count for _, count in found])
-    outcome = read_outcome(labels, target, positive)
+    outcome = read_outcome(labels, target, positive, asks=True)
     return outcome, sum(n for (_, n), event in zip(found, outcome.event, strict=True) if event)
 
 

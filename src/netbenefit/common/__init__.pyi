@@ -20,6 +20,7 @@ from .checks import (
     did_you_mean as did_you_mean,
     drop_it as drop_it,
     exact_number as exact_number,
+    meaning_of as meaning_of,
     read_parts as read_parts,
     setting as setting,
     shorten as shorten,

@@ -110,8 +110,23 @@ def check_names(names: Sequence[Any]) -> tuple[str, ...]:
     return texts
 
 
+#: Labels that say by themselves whether something happened.
+_MEANINGS = dict.fromkeys(("1", "true", "t", "yes", "y"), True) | dict.fromkeys(
+    ("0", "false", "f", "no", "n"), False
+)
+
+
+def meaning_of(label: Any) -> bool | None:
+    """Whether a label says yes or no: 1, true, yes or 0, false, no; None for all others."""
+    if isinstance(label, str):
+        return _MEANINGS.get(label.strip().casefold())
+    if isinstance(label, Real | np.bool_) and label in (0, 1):
+        return bool(label)
+    return None
+
+
 def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
-    """Return 0/1 (or boolean) outcomes as booleans, True for an event."""
+    """Return outcomes as booleans, True for an event: 0/1, true/false or yes/no."""
     array = np.asarray(y)
     if array.ndim != 1:
         raise InputError(
@@ -122,6 +137,10 @@ def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
     if array.dtype == np.bool_:
         return array
     culprit = array[:1].tolist()[0]
+    if array.dtype.kind in "OUT":
+        meanings = {label: meaning_of(label) for label in set(array.tolist())}
+        if None not in meanings.values():
+            return np.array([meanings[label] for label in array.tolist()], dtype=np.bool_)
     if array.dtype == np.object_:  # a column that once held, or still holds, something else
         others = [value for value in array if not isinstance(value, (bool, int, float, np.generic))]
         if others:
@@ -130,7 +149,7 @@ def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
             array = np.array(array.tolist())
     if array.dtype.kind not in "biuf":
         raise InputError(
-            f"{name} must hold 0 and 1, but holds {array.dtype} values such as "
+            f"{name} must hold 0 and 1, or yes and no, but holds {array.dtype} values such as "
             f"{culprit!r}. Compare it with the event's label first, as in y == 'yes'."
         )
     bad = np.flatnonzero((array != 0) & (array != 1))

@@ -23,13 +23,18 @@ from .files import (
 )
 from .labels import (
     Outcome as Outcome,
+    asked_label as asked_label,
     check_both_classes as check_both_classes,
     check_no_missing as check_no_missing,
+    event_place as event_place,
     find_target as find_target,
     is_event as is_event,
     label_in as label_in,
+    learner_of_codes as learner_of_codes,
     match_labels as match_labels,
+    read_event as read_event,
     read_outcome as read_outcome,
+    sorted_labels as sorted_labels,
     warn_of_constants as warn_of_constants,
 )
 from .patterns import (

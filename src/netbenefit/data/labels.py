@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import Frame, as_value
-from netbenefit.common import FloatArray, InputError, Remedy, shorten
+from netbenefit.common import FloatArray, InputError, Remedy, check_binary, meaning_of, shorten
 from netbenefit.data.files import read_cell
 from netbenefit.data.patterns import PatternTable
 
+if TYPE_CHECKING:
+    from netbenefit.cards import Scorecard
+
+_NAME_IT = Remedy("pos_label=label", "--positive LABEL")
 _LIMIT = "Compare it with a limit first, as in y >= limit."
 
 
@@ -27,12 +32,15 @@ class Outcome(NamedTuple):
     text: str  #: such as "died = yes"
 
 
-def read_outcome(y: Any, name: str | None = None, positive: Any = None) -> Outcome:
+def read_outcome(
+    y: Any, name: str | None = None, positive: Any = None, *, asks: bool = False
+) -> Outcome:
     """Read the outcomes of rows; what has been read already is returned as it is.
 
     ``name`` is the column's, where there is one.  ``positive`` is the event's label, or a text that
-    means it, and all other labels are no event; without it there are two labels, and the event is
-    the one that sorts last: 1, True, "yes".
+    means it, and all other labels are no event.  Without it there are two labels, and the event is
+    1, true or yes; where both are something else, it is the one that sorts last, as scikit-learn
+    has it, or an error if the function ``asks`` for it.
     """
     if isinstance(y, Outcome):
         return y
@@ -40,7 +48,7 @@ def read_outcome(y: Any, name: str | None = None, positive: Any = None) -> Outco
     labels = _labels(y, what)
     items = labels.tolist()
     distinct = _in_order(set(items))
-    events = _choose_event(distinct, what, positive)
+    events = _choose_event(distinct, what, positive, asks)
     among = {label for label, event in zip(distinct, events, strict=True) if event}
     event = np.fromiter((item in among for item in items), np.bool_, len(items))
     chosen = next(iter(among)) if len(among) == 1 else positive
@@ -59,7 +67,39 @@ def is_event(label: Any, meant: Any) -> bool:
     return bool(label == read) if not isinstance(read, str) else str(label) == meant
 
 
-def _choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> list[bool]:
+def sorted_labels(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return two labels in the order of scikit-learn's ``classes_``."""
+    listed = labels.tolist()
+    return labels if _in_order(listed) == listed else labels[::-1]
+
+
+def asked_label(model: Any) -> Any:
+    """Return the ``pos_label`` of a model, of a pipeline's last step, or of what a model wraps."""
+    for _ in range(10):  # wrappers of wrappers have an end
+        asked = getattr(model, "pos_label", None)
+        if asked is not None or model is None:
+            return asked
+        steps = getattr(model, "steps", None)
+        model = steps[-1][1] if steps else getattr(model, "estimator", None)
+    return None
+
+
+def learner_of_codes(model: Any) -> Any:
+    """Return a copy that learns from 0 and 1, whatever label it was to take for the event."""
+    from sklearn.base import clone  # late: it takes seconds
+
+    names = [n for n in model.get_params() if n == "pos_label" or n.endswith("__pos_label")]
+    return clone(model).set_params(**dict.fromkeys(names))
+
+
+def event_place(classes: Sequence[Any], model: Any) -> int:
+    """Return which of a fitted classifier's two labels is the event."""
+    return _choose_event(list(classes), "classes_", asked_label(model)).index(True)
+
+
+def _choose_event(
+    labels: Sequence[Any], what: str, positive: Any = None, asks: bool = False
+) -> list[bool]:
     """Return for each distinct label of ``what`` whether it is the event."""
     texts = [_label_text(label) for label in _in_order(labels)]
     shown = ", ".join(texts[:10]) + ", …" * (len(texts) > 10)
@@ -72,19 +112,30 @@ def _choose_event(labels: Sequence[Any], what: str, positive: Any = None) -> lis
         if not any(events):
             raise InputError(
                 f"{what} is never {positive!r}; it holds {shown}. Say which of them is the event: ",
-                Remedy("positive=label", "--positive LABEL"),
+                _NAME_IT,
                 ".",
             )
         if all(events):
             raise InputError(f"{what} is {positive!r} in every row. Pass rows of both classes.")
+        _check_spelling(labels, events, what)
         return events
+    meanings = [meaning_of(label) for label in labels]
+    if sorted(meanings, key=str) == [False, True]:
+        return [bool(meaning) for meaning in meanings]
+    if asks and len(labels) == 2:
+        first, second = (shlex.quote(text) for text in texts)
+        raise InputError(
+            f"{what} holds {texts[0]} and {texts[1]}. Say which of them is the event: ",
+            Remedy("pos_label=label", f"--positive {first} or --positive {second}"),
+            ".",
+        )
     try:
         last = max(labels)
     except TypeError:
         raise InputError(
             f"{what} mixes labels that do not compare ({shown}). Use one kind of label, or say "
             "which is the event: ",
-            Remedy("positive=label", "--positive LABEL"),
+            _NAME_IT,
             ".",
         ) from None
     if len(labels) == 2:
@@ -136,6 +187,27 @@ def match_labels(y: Any, classes: Sequence[Any], model: str) -> NDArray[np.bool_
             f"in row {int(strange[0])}: {labels[strange[:1]].tolist()[0]!r}."
         )
     return np.asarray(event, dtype=np.bool_)
+
+
+def read_event(y: Any, card: Scorecard) -> NDArray[np.bool_]:
+    """Return which rows have a card's event: 1 or True, or labels as the card's outcome has them.
+
+    Text that means yes or no is read, too, unless the card's event is a "no".
+    """
+    outcome = (card.provenance.outcome if card.provenance else None) or ""
+    said = outcome.rpartition(" = ")[2]
+    labels = np.asarray(y)
+    texts = [label for label in set(labels.ravel().tolist()) if isinstance(label, str)]
+    if said and any(is_event(label, said) for label in texts) and labels.ndim == 1:
+        others = [label for label in texts if not is_event(label, said)]
+        if len(others) < 2 and len(texts) == len(set(labels.tolist())):
+            return np.array([is_event(label, said) for label in labels.tolist()], dtype=np.bool_)
+    if texts and meaning_of(said) is False:
+        raise InputError(
+            f"y holds text such as {texts[0]!r}, but the card's event is {outcome!r}. Pass 1 for "
+            "the event, and 0."
+        )
+    return check_binary(y, name="y")
 
 
 def find_target(
@@ -224,6 +296,18 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
             f" an outcome has two labels. {_LIMIT}"
         )
     return labels
+
+
+def _check_spelling(labels: Sequence[Any], events: Sequence[bool], what: str) -> None:
+    """Refuse an event that some rows spell in another way."""
+    texts = [label.strip().casefold() if isinstance(label, str) else label for label in labels]
+    for label, text, event in zip(labels, texts, events, strict=True):
+        same = [k for k, one in enumerate(texts) if one == text and events[k]]
+        if same and not event:
+            raise InputError(
+                f"{what} spells the event in several ways: {labels[same[0]]!r} and {label!r}. "
+                "Write it in one way."
+            )
 
 
 def _in_order(labels: Any) -> list[Any]:

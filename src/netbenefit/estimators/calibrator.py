@@ -23,7 +23,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from netbenefit.common import FloatArray, InputError, check_weights, shorten
-from netbenefit.data import read_outcome
+from netbenefit.data import asked_label, learner_of_codes, read_outcome, sorted_labels
 from netbenefit.metrics import ThresholdsLike, as_thresholds
 from netbenefit.theory import calibrate_levels, improve_levels
 
@@ -62,7 +62,9 @@ class NetBenefitCalibrator(
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
-        The two labels; risks are those of ``classes_[1]``.
+        The two labels, sorted.
+    event_ : label
+        The one of them that is the event.
     estimator_ : classifier
         The classifier, fitted on all rows (or the frozen one).
     level_map_ : LevelMap
@@ -125,14 +127,16 @@ class NetBenefitCalibrator(
         X : array-like of shape (n_rows, n_features)
             Anything that the classifier takes.
         y : array-like of shape (n_rows,)
-            Labels of two classes; the event is the one that sorts last.
+            Labels of two classes; the event is the classifier's ``pos_label`` if it has one, else
+            1, True or "yes", else the label that sorts last.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             Weights of the rows, for the map and, if it takes them, for the classifier.
         **fit_params : dict
             Passed to the classifier's ``fit``.
         """
         thresholds = as_thresholds(self.thresholds)
-        event, classes, _ = read_outcome(y)
+        outcome = read_outcome(y, positive=asked_label(self.estimator))
+        event, classes = outcome.event, sorted_labels(outcome.labels)
         X, y = indexable(X, y)
         labels = column_or_1d(y)
         if sample_weight is not None:
@@ -149,14 +153,15 @@ class NetBenefitCalibrator(
                     f"the fitted classifier knows the classes {shorten(known.tolist())}, but y "
                     f"holds {shorten(classes.tolist())}. Use the same labels."
                 )
-            risks = estimator.predict_proba(X)[:, 1]
+            risks = estimator.predict_proba(X)[:, int(classes[1] == outcome.labels[1])]
         else:
             cv = self._splits(X, labels, routed.splitter.split)
             params = routed.estimator.fit
+            # scikit-learn hands out codes anyway, which a pos_label would not know.
             risks = cross_val_predict(
-                estimator,
+                learner_of_codes(estimator),
                 X,
-                labels,
+                event.astype(np.intp),
                 cv=cv,
                 n_jobs=self.n_jobs,
                 params=params,
@@ -171,7 +176,7 @@ class NetBenefitCalibrator(
             sample_weight=sample_weight,
             order_keeping=bool(self.order_keeping),
         )
-        self.classes_ = classes
+        self.classes_, self.event_ = classes, outcome.labels[1]
         self.thresholds_ = thresholds
         self.estimator_ = estimator
         for name in ("n_features_in_", "feature_names_in_"):
@@ -182,13 +187,14 @@ class NetBenefitCalibrator(
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the calibrated risks of both classes: (n_rows, 2)."""
         check_is_fitted(self)
-        risk = self.level_map_.apply(_inside(self.estimator_.predict_proba(X)[:, 1]))
-        return np.column_stack([1.0 - risk, risk])
+        place = int(self.classes_[1] == self.event_)
+        risk = self.level_map_.apply(_inside(self.estimator_.predict_proba(X)[:, place]))
+        return np.column_stack([1.0 - risk, risk] if place else [risk, 1.0 - risk])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the more probable class, ``classes_[0]`` if both are equally probable.
 
-        For a decision at a threshold, act where ``predict_proba(X)[:, 1] >= threshold``.
+        For a decision at a threshold, compare the event's column of ``predict_proba`` with it.
         """
         check_is_fitted(self)
         labels: NDArray[Any] = self.classes_[np.argmax(self.predict_proba(X), axis=1)]

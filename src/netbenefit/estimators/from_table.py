@@ -108,7 +108,7 @@ class TableRequest(NamedTuple):
     max_patterns: int
     tell: Tell | None = None
     risks: str | None = None  #: column of risks from another source
-    positive: Any = None  #: label of the event
+    pos_label: Any = None  #: of the event
 
 
 class TableTraining(NamedTuple):
@@ -143,7 +143,7 @@ def read_training(
     binner = make_binner(names)
     every = names if request.risks is None else (*names, request.risks)
     read = [name for name in every if name not in (binner.drop or ())]
-    survey = survey_table(engine, request.target, read, request.sample_weight, request.positive)
+    survey = survey_table(engine, request.target, read, request.sample_weight, request.pos_label)
     rows, idle = raw_rows_of(engine, survey, every, request, list(binner.drop or ()))
     if idle:
         binner.set_params(drop=idle)
@@ -260,7 +260,7 @@ def _in_memory(
     """Merge the rows of a data frame as an engine would, so that the same card comes out."""
     frame = Frame(table)
     names = features_of(frame.names, request)
-    outcome = read_outcome(frame.column(request.target), request.target, request.positive)
+    outcome = read_outcome(frame.column(request.target), request.target, request.pos_label)
     event, labels = outcome.event, outcome.labels
     weight = check_weights(None, event.size)
     if request.sample_weight is not None:
@@ -339,7 +339,7 @@ def _numbers(
             "conditions of its columns (",
             Remedy('binner="auto"), or raise max_patterns.', "--binner auto)."),
         )
-    outcome = read_outcome(groups.target, request.target, request.positive)
+    outcome = read_outcome(groups.target, request.target, request.pos_label)
     columns = {name: numeric_column(name, values) for name, values in groups.columns.items()}
     risks = (
         None if request.risks is None else given_risks(request.risks, columns.pop(request.risks))

@@ -135,6 +135,9 @@ class RiskScoreClassifier(CardClassifier):
         Seconds for search and proof, or None.  (The first fit on a machine compiles first.)
     random_state : int, RandomState or None, default=0
         Seed of the teacher's folds and of the search.
+    pos_label : label, default=None
+        The event's label; all others are no event.  None: the event is 1, True or "yes" (in any
+        spelling); of two other labels the one that sorts last, as scikit-learn has it.
     n_jobs : int, default=-1
         Threads; −1 for all cores.
     verbose : int, default=0
@@ -177,7 +180,9 @@ class RiskScoreClassifier(CardClassifier):
         T_1 … T_M, of the card's scores.
     thresholds_ : Thresholds
     classes_ : (2,) array
-        Labels; the second one is the event.
+        Both labels, sorted.
+    event_ : label
+        The one of them that is the event.
     n_features_in_ : int
     feature_names_in_ : (n_features,) array of str
         Only when the table had column names.
@@ -215,6 +220,7 @@ class RiskScoreClassifier(CardClassifier):
         "solver": [str, object],
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state"],
+        "pos_label": [object, None],
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
         "calibrate": ["boolean"],
@@ -243,6 +249,7 @@ class RiskScoreClassifier(CardClassifier):
         solver: str | Solver = "auto",
         time_limit: float | None = 10.0,
         random_state: Any = 0,
+        pos_label: Any = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
         calibrate: bool = True,
@@ -267,6 +274,7 @@ class RiskScoreClassifier(CardClassifier):
         self.solver = solver
         self.time_limit = time_limit
         self.random_state = random_state
+        self.pos_label = pos_label
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.calibrate = calibrate
@@ -289,14 +297,13 @@ class RiskScoreClassifier(CardClassifier):
         X : array or data frame of shape (n_rows, n_features)
             Also a mapping of columns; with a binner, a list of dicts, too.
         y : (n_rows,) array
-            Two labels of any kind; the one that sorts last is the event.
+            Two labels of any kind; which one is the event, says ``pos_label``.
         sample_weight : (n_rows,) array, optional
         groups : (n_rows,) array, optional
             Labels of rows that belong together, such as visits of one patient: the teacher never
             gives a row a risk that it has learnt from another row of the same group.
         """
-        outcome = read_outcome(y)
-        self.classes_ = outcome.labels
+        outcome = self._outcome(y)
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
         self.__dict__.pop("merging_", None)  # of an earlier fit_table
         training = self._training(X, outcome.event, sample_weight, groups)
@@ -311,7 +318,6 @@ class RiskScoreClassifier(CardClassifier):
         *,
         features: Sequence[str] | None = None,
         sample_weight: str | None = None,
-        positive: Any = None,
         binner: str | Binner | None = "own",
         sample_rows: int = SAMPLE_ROWS,
         max_patterns: int = MAX_PATTERNS,
@@ -339,8 +345,6 @@ class RiskScoreClassifier(CardClassifier):
             Columns to learn from; all others by default.
         sample_weight : str, optional
             Column of weights.
-        positive : label, optional
-            The event; by default the label that sorts last.
         binner : "auto", method of binning, Binner or None, optional
             In place of the estimator's own.
         sample_rows : int, default=250_000
@@ -367,8 +371,9 @@ class RiskScoreClassifier(CardClassifier):
         """
         self.thresholds_ = as_thresholds(self.thresholds, self.weights)
         teacher = self._teacher_column()
+        label = self.pos_label
         request = TableRequest(
-            target, features, sample_weight, sample_rows, max_patterns, tell, teacher, positive
+            target, features, sample_weight, sample_rows, max_patterns, tell, teacher, label
         )
         own, settings = self.binner if binner == "own" else binner, self._settings()
         self.__dict__.pop("binner_", None)  # of an earlier fit
@@ -386,7 +391,8 @@ class RiskScoreClassifier(CardClassifier):
             warn_of_constants(found.training.table, stacklevel=4)
         self.n_features_in_ = len(found.names)
         self.feature_names_in_ = np.array(found.names, dtype=object)
-        self.classes_, self.merging_ = found.labels, found.merging
+        self._keep_labels(found.labels)
+        self.merging_ = found.merging
         learned = self._learn(found.training, found.outcome)
         if found.merging.search_sampled:
             learned = recount_on_all_rows(learned, found, calibrate=self.calibrate)
@@ -478,7 +484,8 @@ class RiskScoreClassifier(CardClassifier):
         """
         reader = clone(self)  # reading the columns must not change what was fitted
         reader.thresholds_ = as_thresholds(self.thresholds, self.weights)
-        training = reader._training(X, read_outcome(y).event, sample_weight, groups)
+        event = read_outcome(y, positive=self.pos_label).event
+        training = reader._training(X, event, sample_weight, groups)
         problem, taught = reader._pose(training, reader._seed())
         warn_of_teaching(taught, stacklevel=2)
         return enumerate_near_optimal(
@@ -490,26 +497,21 @@ class RiskScoreClassifier(CardClassifier):
             seed=self._seed(),
         )
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Risk of each row, as probabilities of both classes: (n_rows, 2)."""
-        rows = self._rows(X)
-        risk = np.asarray(self.scorecard_.risk(rows), dtype=np.float64)
-        return np.column_stack([1.0 - risk, risk])
-
     def decision_function(self, X: Any) -> FloatArray:
         """Score of each row, counted from the default decision: (n_rows,) whole numbers, as floats.
 
         scikit-learn expects the sign of this function to agree with ``predict``: the score is
         shifted so that it is positive from the cut-off of a 50% risk upwards, whether the card's
-        questions start at 0 or not.  The card's own score is ``scorecard_.score(X)``.
+        questions start at 0 or not; and turned round where the event is ``classes_[0]``.  The
+        card's own score is ``scorecard_.score(X)``.
         """
         rows = self._rows(X)
         card = self.scorecard_
         low, high = (end + card.shift for end in self.result_.score_range)
         score = np.clip(np.asarray(card.score(rows), dtype=np.int64), low, high)
         # Calibrators of scikit-learn take floats only.
-        result: FloatArray = (score - card.cutoff(0.5) + 1).astype(np.float64)
-        return result
+        above: FloatArray = (score - card.cutoff(0.5) + 1).astype(np.float64)
+        return above if self._place else 1.0 - above
 
     # -- steps of fit ----------------------------------------------------------------------------
 

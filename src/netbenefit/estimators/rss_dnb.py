@@ -32,7 +32,7 @@ class RSSDNBClassifier(RiskScoreClassifier):
         Seconds, or None.  The authors gave their integer programs ten minutes.
     penalty : "paper", "auto" or float, default="paper"
     thresholds, weights, binner, max_points, max_features, sign, bounds, constraints, \
-random_state, n_jobs, verbose, calibrate, decimals, callback
+random_state, pos_label, n_jobs, verbose, calibrate, decimals, callback
         As for :class:`RiskScoreClassifier`, and so are its attributes.
 
     Examples
@@ -67,6 +67,7 @@ random_state, n_jobs, verbose, calibrate, decimals, callback
         solver: str | Solver = "milp",
         time_limit: float | None = 600.0,
         random_state: Any = 0,
+        pos_label: Any = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
         calibrate: bool = True,
@@ -89,6 +90,7 @@ random_state, n_jobs, verbose, calibrate, decimals, callback
             solver=solver,
             time_limit=time_limit,
             random_state=random_state,
+            pos_label=pos_label,
             n_jobs=n_jobs,
             verbose=verbose,
             calibrate=calibrate,

@@ -46,10 +46,13 @@ from netbenefit.common import (
     threads_here,
 )
 from netbenefit.data import (
+    Outcome,
     PatternTable,
     RawTable,
     check_both_classes,
     raw_rows,
+    read_outcome,
+    sorted_labels,
     warn_of_constants,
 )
 from netbenefit.estimators.cautions import Caution
@@ -267,8 +270,11 @@ class CardClassifier(
 ):
     """A classifier of two classes whose model is a :class:`Scorecard`.
 
-    Its ``fit`` sets ``classes_`` and ``scorecard_``; :meth:`_training` reads its rows.
+    Its ``fit`` sets ``classes_``, ``event_`` and ``scorecard_``; :meth:`_training` reads its rows.
     """
+
+    pos_label: Any
+    event_: Any
 
     binner: str | Binner | None
     decimals: Mapping[str, int] | None
@@ -287,9 +293,25 @@ class CardClassifier(
             raise InputError(
                 f"threshold={threshold!r} is not a risk between 0 and 1. Write 0.2 for 20%."
             )
-        risk = self.predict_proba(X)[:, 1]
-        labels: NDArray[Any] = self.classes_[(risk >= threshold).astype(np.intp)]
+        risk = self.predict_proba(X)[:, self._place]
+        acts = (risk >= threshold).astype(np.intp)
+        labels: NDArray[Any] = self.classes_[acts if self._place else 1 - acts]
         return labels
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of both classes, in the order of ``classes_``: (n_rows, 2)."""
+        risk = self._risk(X)
+        both = [1.0 - risk, risk] if self._place else [risk, 1.0 - risk]
+        return np.column_stack(both)
+
+    @property
+    def _place(self) -> int:
+        """Which of ``classes_`` is the event."""
+        return int(self.classes_[1] == self.event_)
+
+    def _risk(self, X: Any) -> FloatArray:
+        """Risk of each row, by the card."""
+        return np.asarray(self.scorecard_.risk(self._rows(X)), dtype=np.float64)
 
     @property
     def _repr_html_(self) -> Any:
@@ -311,6 +333,15 @@ class CardClassifier(
         return tags
 
     # -- steps of fit ----------------------------------------------------------------------------
+
+    def _outcome(self, y: Any) -> Outcome:
+        """Read the outcomes of rows, and keep what they are called."""
+        outcome = read_outcome(y, positive=self.pos_label)
+        self._keep_labels(outcome.labels)
+        return outcome
+
+    def _keep_labels(self, labels: NDArray[Any]) -> None:
+        self.classes_, self.event_ = sorted_labels(labels), labels[1]
 
     def _settings(self) -> dict[str, Any]:
         """Arguments of :meth:`Problem.build`; columns are raw ones where there is a binner."""

@@ -24,7 +24,7 @@ from netbenefit.common import (
     install_command,
     replacing,
 )
-from netbenefit.data import match_labels
+from netbenefit.data import event_place, match_labels
 from netbenefit.metrics import Thresholds, ThresholdsLike, TimeToEvent, as_thresholds
 
 # -- what displays are given: fitted models and cards, or risks by name ----------------------------
@@ -62,7 +62,10 @@ def predict(
 
 
 def _risk(name: str, model: Any, X: Any, n_rows: int) -> FloatArray:
-    risk = model.risk(X) if isinstance(model, Scorecard) else model.predict_proba(X)[:, 1]
+    if isinstance(model, Scorecard):
+        risk = model.risk(X)
+    else:
+        risk = model.predict_proba(X)[:, event_place(np.asarray(model.classes_).tolist(), model)]
     return check_risks(risk, n_rows, name=f"the risk by {name!r}")
 
 
@@ -83,7 +86,9 @@ def _outcome(name: str, model: Any, y: ArrayLike | TimeToEvent) -> Any:
         return y
     if card:
         return check_binary(y, name="y")
-    return match_labels(y, np.asarray(classes).tolist(), name)
+    listed = np.asarray(classes).tolist()
+    place = event_place(listed, model)
+    return match_labels(y, [listed[1 - place], listed[place]], name)
 
 
 def check_rows(

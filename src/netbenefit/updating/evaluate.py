@@ -25,6 +25,7 @@ from netbenefit.common import (
     minimise_by_newton,
     shown_on_stdout,
 )
+from netbenefit.data import read_event
 from netbenefit.metrics import (
     TREAT_ALL,
     TREAT_NONE,
@@ -286,7 +287,7 @@ def evaluate_card(
     card : Scorecard
     X : table
         Rows, in any form that ``card.score`` takes.
-    y : (n_rows,) array of 0/1 or booleans
+    y : (n_rows,) array of 0/1, booleans, or labels such as the card's own, "Yes" and "No"
     thresholds : Thresholds, str or sequence of float, optional
         Where net benefit is measured; the card's own by default.
     sample_weight : (n_rows,) array, optional
@@ -306,7 +307,7 @@ def evaluate_card(
     >>> found.to_table()["observed"].round(3), found.measures.aunbc
     (array([0.333, 1.   ]), 0.4)
     """
-    event = check_binary(y, name="y")
+    event = read_event(y, card)
     weight = check_weights(sample_weight, event.size)
     grid = card.thresholds if thresholds is None else as_thresholds(thresholds)
     score = score_rows(card, X, event.size)

@@ -14,7 +14,15 @@ from sklearn.base import clone
 
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, Remedy, Table, check_names, shorten
-from netbenefit.data import EngineTable, Groups, Tell, check_no_missing, is_event, read_outcome
+from netbenefit.data import (
+    EngineTable,
+    Groups,
+    Tell,
+    check_no_missing,
+    is_event,
+    label_in,
+    read_outcome,
+)
 from netbenefit.estimators import (
     MAX_PATTERNS,
     RiskScoreClassifier,
@@ -190,8 +198,10 @@ def evaluate_table(
     card : Scorecard
     table
         As in :func:`score_table`.
-    target, positive, sample_weight, tell
+    target, sample_weight, tell
         As in :meth:`RiskScoreClassifier.fit_table`.
+    positive : label, optional
+        The event's label in that column; by default the one that the card predicts.
     thresholds : Thresholds, str or sequence of float, optional
         Where net benefit is measured; the card's own by default.
     reference : table, optional
@@ -215,6 +225,8 @@ def evaluate_table(
     """
     engine = EngineTable(table, tell)
     grid = card.thresholds if thresholds is None else as_thresholds(thresholds)
+    if positive is None and card.provenance is not None:
+        positive = label_in(card.provenance.outcome, target)
     counts, label = _counts(card, engine, target, positive, sample_weight)
     assert counts.event is not None  # there is a target
     old = None

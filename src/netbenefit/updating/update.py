@@ -39,7 +39,6 @@ from netbenefit.common import (
     IntArray,
     Table,
     Tabular,
-    check_binary,
     check_option,
     check_weights,
     format_count,
@@ -49,7 +48,7 @@ from netbenefit.common import (
     setting,
     shown_on_stdout,
 )
-from netbenefit.data import PatternTable, raw_rows
+from netbenefit.data import PatternTable, raw_rows, read_event
 from netbenefit.estimators import (
     Learned,
     RiskScoreClassifier,
@@ -640,7 +639,8 @@ def update_card(
     X : table
         New rows, in any form that ``card.score`` takes; to refit, with all columns that the card
         was learnt from (``card.feature_names``).
-    y : (n_rows,) array of 0/1 or booleans
+    y : (n_rows,) array
+        As for :func:`evaluate_card`.
     what : {"risks", "cutoffs", "refit"}, default="risks"
         ``"risks"`` gives each group of scores its rate on the new rows; neighbours join where a
         rate has crossed a threshold (one risk per level: Algorithm 2) or where rates are not in
@@ -670,7 +670,7 @@ def update_card(
     ((1, 1), ((0, 0.1), (1, 0.65), (2, 0.65)))
     """
     check_option("what", what, _ALL[1:])
-    event = check_binary(y, name="y")
+    event = read_event(y, card)
     weight = check_weights(sample_weight, event.size)
     rows = _Rows(X, score_rows(card, X, event.size), event, weight)
     new, result = _updated(card, rows, what, prior_strength, estimator)
@@ -841,7 +841,7 @@ def choose_update(
     strange = [way for way in what if way not in _ALL]
     if strange or not ways:
         raise InputError(f"what={list(what)!r} must list some of {', '.join(map(repr, _ALL))}.")
-    event = check_binary(y, name="y")
+    event = read_event(y, card)
     weight = check_weights(sample_weight, event.size)
     names: tuple[str, ...] = card.features
     if "refit" in ways:

@@ -389,7 +389,7 @@ class BenefitSearch(
         options = self.get_params(deep=False)
         estimator = options.pop("estimator")
         self.choice_ = choose_setting(estimator, X, y, sample_weight=sample_weight, **options)
-        sample = Sample.of(X, y, sample_weight)
+        sample = Sample.of(X, y, sample_weight, estimator)
         model = prepared(estimator, self.choice_.setting, seed_of(self.random_state, 9))
         self.estimator_ = fit_model(model, sample, np.arange(sample.event.size), whole=True)
         self.classes_ = self.estimator_.classes_

@@ -588,7 +588,7 @@ def compare(
     X : data frame, mapping of columns, list of dicts, or array
         Raw rows: numbers, text, missing values.
     y : (n_rows,) array
-        Two labels; the one that sorts last is the event.
+        Two labels; the event is 1, True or "yes", or the ``pos_label`` of a model.
     thresholds : Thresholds, str or sequence of float, optional
         At which all models are measured, and scorecards are learnt.  By default those of the first
         card among the models, else 0, 0.1, …, 0.9.
@@ -619,7 +619,7 @@ def compare(
     >>> found.means("auroc")["logistic"] > 0.7, found.size.shape
     (True, (4, 2))
     """
-    sample = Sample.of(X, y, sample_weight)
+    sample = Sample.of(X, y, sample_weight, *_listed(models))
     event, weight = sample.event, sample.weight
     sample = sample._replace(labels=event.astype(np.int64))
     random_state = check_seed(random_state)
@@ -678,6 +678,12 @@ def compare(
     ) as runner:
         results = list(runner.run(tasks).values())
     return _gathered(candidates, sample, grid, folds, results)
+
+
+def _listed(models: Any) -> list[Any]:
+    if isinstance(models, Mapping):
+        return list(models.values())
+    return list(models) if isinstance(models, list | tuple) else [models]
 
 
 def _columns_for(

@@ -188,7 +188,8 @@ def cross_validate(
     estimator : classifier
         Any classifier of scikit-learn with ``predict_proba``; left as it is.
     X, y, sample_weight
-        As for its ``fit``; y has two labels, the one that sorts last is the event.  Weights serve
+        As for its ``fit``; y has two labels; the event is the estimator's
+        ``pos_label``, else 1, True or "yes".  Weights serve
         to fit and to measure.  (In a pipeline only the last step gets them.)
     folds : int, splitter or iterable, default=10
         Number of stratified folds, or a splitter of scikit-learn, or pairs of row numbers (for

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from inspect import signature
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from netbenefit.common import FloatArray, InputError, check_count, check_weights, setting
-from netbenefit.data import as_array, check_both_classes, read_outcome
+from netbenefit.common import FloatArray, InputError, check_count, check_weights, setting, shorten
+from netbenefit.data import as_array, asked_label, check_both_classes, read_outcome
 from netbenefit.metrics import inner_model
 
 #: Row numbers of the training rows, and of the held-out ones.
@@ -32,9 +32,15 @@ class Sample(NamedTuple):
     weight: FloatArray | None
 
     @classmethod
-    def of(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Sample:
-        """Check what a user passed."""
-        event, classes, _ = read_outcome(y)
+    def of(cls, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, *models: Any) -> Sample:
+        """Check what a user passed; models may say which label is the event."""
+        asked = [label for label in map(asked_label, models) if label is not None]
+        if any(label != asked[0] for label in asked):
+            raise InputError(
+                f"the models take different labels for the event: {shorten(asked)}. Give all the "
+                "same pos_label."
+            )
+        event, classes, _ = read_outcome(y, positive=asked[0] if asked else None)
         X = X.tocsr() if hasattr(X, "tocsr") else as_array(X)  # rows can be taken of these
         by_name = isinstance(X, Mapping) and not hasattr(X, "shape")
         n_rows = len(next(iter(X.values()), ())) if by_name else _num_samples(X)
@@ -46,6 +52,11 @@ class Sample(NamedTuple):
         if weight is not None:
             check_both_classes(event, weight)
         return cls(X, classes[event.astype(np.intp)], event, weight)
+
+    @property
+    def event_label(self) -> Any:
+        """What a row with the event holds."""
+        return self.labels[np.argmax(self.event)]
 
     @property
     def strata(self) -> NDArray[np.intp]:
@@ -314,10 +325,9 @@ def weight_name(model: Any) -> str:
     )
 
 
-def risk_of(model: Any, X: Any, labels: Sequence[Any] | NDArray[Any]) -> FloatArray:
-    """Predicted risks of the event, which is the label that sorts last."""
+def risk_of(model: Any, X: Any, event: Any) -> FloatArray:
+    """Predicted risks of the event, by its label."""
     both = np.asarray(model.predict_proba(X), dtype=np.float64)
-    event = np.unique(np.asarray(labels))[-1]
     classes = getattr(model, "classes_", None)
     column = 1 if classes is None else int(np.flatnonzero(np.asarray(classes) == event)[0])
     risk: FloatArray = both[:, column]

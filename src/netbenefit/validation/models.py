@@ -29,7 +29,7 @@ from netbenefit.common import (
     install_command,
     shorten,
 )
-from netbenefit.data import match_labels, read_outcome
+from netbenefit.data import learner_of_codes, match_labels, read_outcome
 from netbenefit.estimators import RiskScoreClassifier, RSSDNBClassifier
 from netbenefit.metrics import TREAT_ALL, TREAT_NONE, Thresholds, ThresholdsLike, as_thresholds
 from netbenefit.validation.errors import corrected_error, near_best
@@ -385,8 +385,8 @@ def _candidate(name: str, model: Any, options: ModelOptions) -> Any:
             "sklearn.calibration.CalibratedClassifierCV(model)."
         )
     if isinstance(model, RiskScoreClassifier | Pipeline):
-        return clone(model)
-    return PreparedClassifier(clone(silenced(model)))
+        return learner_of_codes(model)
+    return PreparedClassifier(learner_of_codes(silenced(model)))
 
 
 def teacher_column(model: Any) -> str | None:

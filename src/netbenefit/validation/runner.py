@@ -83,7 +83,7 @@ class Work:
         X = sample.X if rows.size == sample.event.size else take_rows(sample.X, rows)
         risk = np.full(sample.event.size, np.nan)
         fit_model(model, sample, task.train)
-        risk[rows] = risk_of(model, X, sample.labels)
+        risk[rows] = risk_of(model, X, sample.event_label)
 
         def of(rows: NDArray[np.intp]) -> tuple[Any, ...]:
             return sample.event[rows], risk[rows], sample.weight_of(rows), self.grid, self.at
@@ -185,7 +185,7 @@ def make_work(
     n_jobs: int | None,
 ) -> Work:
     """Check what a user passed; thresholds are the estimator's own unless others are given."""
-    sample = Sample.of(X, y, sample_weight)
+    sample = Sample.of(X, y, sample_weight, estimator)
     check_classifier(estimator, sample)
     grid = _own_thresholds(estimator) if thresholds is None else as_thresholds(thresholds)
     return Work(estimator, sample, grid, check_thresholds_at(at), single=not one_by_one(n_jobs))

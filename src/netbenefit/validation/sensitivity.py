@@ -69,7 +69,7 @@ def suggest_thresholds(
     X : data frame, mapping of columns, or array
         Raw rows: numbers, text, missing values; numbers alone for a ``model`` of your own.
     y : (n_rows,) array
-        Two labels; the one that sorts last is the event.
+        Two labels; the event is 1, True or "yes", else the one that sorts last.
     low, high : float, default=0.0 and 1.0
         Lowest and highest risk at which anyone would act.
     size : int, default=10

@@ -23,7 +23,7 @@ from netbenefit.common import (
     one_by_one,
     shown_on_stdout,
 )
-from netbenefit.data import read_outcome
+from netbenefit.data import asked_label, read_outcome
 from netbenefit.estimators import (
     RiskScoreClassifier,
     count_threads,
@@ -382,7 +382,7 @@ def size_path(
     >>> path.sizes, path.cards[2].features
     ((1, 2, 3, 4), ('x0', 'x2'))
     """
-    outcome = read_outcome(y)
+    outcome = read_outcome(y, positive=asked_label(estimator))
     event = outcome.event
     reader = check_estimator(estimator)
     check_time_limit(reader.time_limit)

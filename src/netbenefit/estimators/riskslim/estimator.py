@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from netbenefit.binning import Binner, FittedBins
 from netbenefit.cards import Scorecard, read_columns
 from netbenefit.common import FloatArray, IntArray
-from netbenefit.data import PatternTable, read_outcome
+from netbenefit.data import PatternTable
 from netbenefit.estimators.cautions import find_cautions, warn_of_cautions
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice
 from netbenefit.estimators.riskslim.solve import solve_lattice
@@ -151,7 +151,7 @@ class RiskSLIMClassifier(CardClassifier):
         Most boxes to split: unlike a time limit, a limit that does not depend on the machine.
     random_state : int, RandomState or None, default=0
         Seed of the random changes by which first cards are improved.
-    max_features, binner, decimals, callback
+    pos_label, max_features, binner, decimals, callback
         As for :class:`RiskScoreClassifier`.
 
     Attributes
@@ -168,7 +168,7 @@ class RiskSLIMClassifier(CardClassifier):
     intercept_ : int
     loss_ : float
         Mean logistic loss on the training rows, without the penalty.
-    binner_, classes_, n_features_in_, feature_names_in_
+    binner_, classes_, event_, n_features_in_, feature_names_in_
         As for :class:`RiskScoreClassifier`.
 
     Examples
@@ -193,6 +193,7 @@ class RiskSLIMClassifier(CardClassifier):
         "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "max_nodes": [Interval(Integral, 0, None, closed="left"), None],
         "random_state": ["random_state"],
+        "pos_label": [object, None],
         "decimals": [Mapping, None],
         "callback": [callable, None],
     }
@@ -208,6 +209,7 @@ class RiskSLIMClassifier(CardClassifier):
         time_limit: float | None = 600.0,
         max_nodes: int | None = None,
         random_state: Any = 0,
+        pos_label: Any = None,
         decimals: Mapping[str, int] | None = None,
         callback: Callback | None = None,
     ) -> None:
@@ -219,6 +221,7 @@ class RiskSLIMClassifier(CardClassifier):
         self.time_limit = time_limit
         self.max_nodes = max_nodes
         self.random_state = random_state
+        self.pos_label = pos_label
         self.decimals = decimals
         self.callback = callback
 
@@ -231,8 +234,7 @@ class RiskSLIMClassifier(CardClassifier):
         X, y, sample_weight
             As for :meth:`RiskScoreClassifier.fit`.
         """
-        outcome = read_outcome(y)
-        self.classes_ = outcome.labels
+        outcome = self._outcome(y)
         training = self._training(X, outcome.event, sample_weight)
         table = training.table
         check_not_constant(table)
@@ -289,21 +291,17 @@ class RiskSLIMClassifier(CardClassifier):
         self.scorecard_ = replace(card, provenance=replace(origin, net_benefit=benefit))
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Risk of each row, as probabilities of both classes: (n_rows, 2).
-
-        The card's risk, except that scores with decimals are not rounded down.
-        """
-        risk = risk_of_log_odds(self._log_odds(X)[0])
-        return np.column_stack([1.0 - risk, risk])
+    def _risk(self, X: Any) -> FloatArray:
+        """The card's risk, except that scores with decimals are not rounded down."""
+        return risk_of_log_odds(self._log_odds(X)[0])
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Log odds of each row, plus half of the smallest step of a score: (n_rows,).
+        """Log odds of ``classes_[1]``, plus half of the smallest step of a score: (n_rows,).
 
         The half step makes its sign agree with ``predict``, for which even odds are enough.
         """
         log_odds, step = self._log_odds(X)
-        return log_odds + step / 2
+        return (log_odds + step / 2) * (1 if self._place else -1)
 
     # -- steps ---------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from sklearn.utils._param_validation import Interval
 from netbenefit.binning import Binner
 from netbenefit.cards import steps_of_levels
 from netbenefit.common import InputError, IntArray, exact_number
-from netbenefit.data import read_outcome
 from netbenefit.estimators.cautions import find_cautions
 from netbenefit.estimators.risk_score import RiskScoreClassifier
 from netbenefit.estimators.slim.task import HALF, SlimExact, SlimTask
@@ -74,7 +73,7 @@ class SLIMClassifier(RiskScoreClassifier):
         See above.
     binner, max_features, sign, bounds, constraints
         As for :class:`RiskScoreClassifier`, but without constraints on rates.
-    random_state, n_jobs, verbose, decimals, callback
+    random_state, pos_label, n_jobs, verbose, decimals, callback
         As for :class:`RiskScoreClassifier`.
 
     Attributes
@@ -91,7 +90,7 @@ class SLIMClassifier(RiskScoreClassifier):
         (loss − bound) / loss for that bound, as integer programs report it; 0 if the search ended.
     intercept_ : int
         b, minus the cut-off.
-    coef_, cutoffs_, binner_, thresholds_, classes_, n_features_in_, feature_names_in_
+    coef_, cutoffs_, binner_, thresholds_, classes_, event_, n_features_in_, feature_names_in_
         As for :class:`RiskScoreClassifier`.
 
     References
@@ -137,6 +136,7 @@ class SLIMClassifier(RiskScoreClassifier):
         binner: str | Binner | None = None,
         time_limit: float | None = 600.0,
         random_state: Any = 0,
+        pos_label: Any = None,
         n_jobs: int | None = -1,
         verbose: int = 0,
         calibrate: bool = True,
@@ -157,6 +157,7 @@ class SLIMClassifier(RiskScoreClassifier):
             solver="exact",
             time_limit=time_limit,
             random_state=random_state,
+            pos_label=pos_label,
             n_jobs=n_jobs,
             verbose=verbose,
             calibrate=calibrate,
@@ -178,8 +179,7 @@ class SLIMClassifier(RiskScoreClassifier):
         sample_weight : (n_rows,) array, optional
             Errors count by weight, and N is the sum of the weights.
         """
-        outcome = read_outcome(y)
-        self.classes_ = outcome.labels
+        outcome = self._outcome(y)
         self.thresholds_ = HALF
         training = self._training(X, outcome.event, sample_weight)
         self._keep(self._learn(training, outcome.text), training, proven=False)
