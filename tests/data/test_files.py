@@ -145,10 +145,10 @@ def test_row_numbers_without_a_name_are_left_out(tmp_path: Path) -> None:
         ("a,b\n", "no rows below the header"),
         ("1,2\n3,4\n", "the first line names no columns, it holds '1'"),
         ("a,b,a\n1,2,3\n", "duplicate column names: 'a'"),
-        ("a,,c\n1,2,3\n", "column 2 has no name"),
+        ("a,,c\n1,2,3\n", "columns without a name in the first line: 2"),
         (",a\n5,2\n5,3\n", "column 1 has no name"),
-        ("a,,\n1,2,3\n", "2 columns have no name"),
-        ("a,b\n1,2\n\n3\n", "line 4: 1 cells, but the header names 2 columns"),
+        ("a,,\n1,2,3\n", "columns without a name in the first line: 2, 3"),
+        ("a,b\n1,2\n\n3\n", "line 4: 1 cell, but the header names 2 columns"),
         ("a,b\n1,2,3\n", "line 2: 3 cells"),
         ('a,b\n1,"2\n', "line 2: unexpected end of data"),
         ('a,b\n1,"2"x\n', "line 2:"),
@@ -170,7 +170,7 @@ def test_broken_gzip(tmp_path: Path) -> None:
 def test_no_such_file_folder_and_suffix(tmp_path: Path) -> None:
     assert "no such file. Check the name" in refusal(tmp_path / "absent.csv")
     assert "is a folder. Name the file in it." in refusal(tmp_path)
-    message = refusal(write(tmp_path, "a\n1\n", "t.xlsx"))
+    message = refusal(write(tmp_path, "a\n1\n", "t.ods"))
     assert "cannot tell the format" in message
     assert ".parquet" in message
 
@@ -386,7 +386,7 @@ def test_positive_chooses_the_event(labels: list[object], positive: str, event: 
         ([1, 1], None, "column 'y' holds one class only: every row is 1"),
         ([1, 2, 3], None, "holds 3 labels (1, 2, 3), but an outcome has two. Say which one"),
         ([0, 1], "2", "column 'y' is never '2'; it holds 0, 1"),
-        ([0.0, np.nan], None, "column 'y': 1 label is missing. Drop that row."),
+        ([0.0, np.nan], None, "column 'y': 1 label is missing, in row 2. Drop that row."),
     ],
 )
 def test_outcome_refusals(labels: list[object], positive: str | None, message: str) -> None:

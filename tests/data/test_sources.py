@@ -143,7 +143,7 @@ def test_files_that_do_not_go_together(tmp_path: Path) -> None:
         pytest.raises(InputError, match=r"column 'y' is in .*a.csv, but not in .*b.csv"),
     ):
         table.check_columns(["x", "y"])
-    assert "CSV and Parquet files do not go together" in refusal(tmp_path)
+    assert "files of several formats do not go together" in refusal(tmp_path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.data.files import read_cell, read_header
+from netbenefit.data.files import FileFormat, read_cell, read_layout
 
 
 def slow_read(path: Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]:
     """Read a CSV file as ``read_table`` does; ValueError if it cannot be read."""
-    names, separator, _ = read_header(path)
+    layout = read_layout(path, FileFormat())
+    names, separator = layout.names, layout.separator
     opened = gzip.open if path.name.endswith(".gz") else open
     with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)

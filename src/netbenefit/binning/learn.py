@@ -37,6 +37,7 @@ from netbenefit.common import (
     InputWarning,
     Remedy,
     drop_it,
+    raise_all,
     shorten,
 )
 from netbenefit.data import RawTable
@@ -136,16 +137,21 @@ def classify_columns(
 ) -> tuple[list[ClassifiedColumn], dict[str, tuple[Reading, ...]], list[SkippedColumn]]:
     """Return usable columns, the readings of combined columns' sources, and the other columns."""
     used = {source for _, names in options.combine.values() for source in names}
-    usable, skipped = [], []
+    usable, skipped, refused = [], [], []
     sources: dict[str, tuple[Reading, ...]] = {}
     for name in table.names:
         if name in options.drop or name in used:
             continue
-        found = classify_column(table, name, options, rows.weight)
+        try:
+            found = classify_column(table, name, options, rows.weight)
+        except InputError as error:
+            refused.append(error)
+            continue
         if isinstance(found, SkippedColumn):
             skipped.append(found)
         else:
             usable.append(found)
+    raise_all(refused)
     for name, (how, names) in options.combine.items():
         own = tuple(_source_reading(table, source, options, rows) for source in names)
         classified = ClassifiedColumn(

@@ -14,7 +14,7 @@ from netbenefit.binning.cuts import Rows
 from netbenefit.binning.roles import ClassifiedColumn, factorise, plain
 from netbenefit.binning.weights import first_reaching, has_enough_weight, mass_by, total_weight
 from netbenefit.cards import Column, Reading, Term
-from netbenefit.common import FloatArray, InputError, Remedy, Value
+from netbenefit.common import FloatArray, InputError, Remedy, RowNumber, Value
 
 #: What can be done with missing values; the first by default.
 POLICIES = ("auto", "condition", "impute", "refuse")
@@ -56,8 +56,9 @@ def fill_missing(
         row = int(np.flatnonzero(np.asarray(missing))[0])
         name = shlex.quote(classified.name)
         raise InputError(
-            f"column {classified.name!r} is missing in row {row}, and missing values are to be "
-            "refused. Fill them in, or choose ",
+            f"column {classified.name!r} is missing in ",
+            RowNumber(row),
+            ", and missing values are to be refused. Fill them in, or choose ",
             Remedy(
                 'missing="condition" or "impute" for this column',
                 f"--missing {name}=condition or --missing {name}=impute",

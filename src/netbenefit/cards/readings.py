@@ -34,6 +34,8 @@ from netbenefit.common import (
     LARGEST_EXACT,
     FloatArray,
     InputError,
+    InputWarning,
+    RowNumber,
     Value,
     check_names,
     did_you_mean,
@@ -123,8 +125,8 @@ def numeric_column(name: str, data: Any) -> NDArray[Any]:
     if array.dtype.kind in "OTUS":
         array = _numbers(name, array.tolist())
     if array.dtype.kind not in "biuf":
-        shown = f", such as {array[0].item()!r} in row 0" if array.size else ""
-        raise InputError(f"column {name!r} holds {array.dtype} values{shown}. {_ENCODE}")
+        shown = (f", such as {array[0].item()!r} in ", RowNumber(0)) if array.size else ()
+        raise InputError(f"column {name!r} holds {array.dtype} values", *shown, f". {_ENCODE}")
     if array.dtype.kind == "f":
         for what, test, remedy in (
             ("missing values (NaN)", np.isnan, "Impute"),
@@ -133,8 +135,9 @@ def numeric_column(name: str, data: Any) -> NDArray[Any]:
             rows = np.flatnonzero(test(array))
             if rows.size:
                 raise InputError(
-                    f"column {name!r} has {rows.size} {what}, the first in row {rows[0]}. {remedy} "
-                    "or drop them first."
+                    f"column {name!r} has {rows.size} {what}, the first in ",
+                    RowNumber(int(rows[0])),
+                    f". {remedy} or drop them first.",
                 )
     return array
 
@@ -151,12 +154,14 @@ def _numbers(name: str, items: list[Any]) -> FloatArray:
     for row, item in enumerate(items):
         value = as_value(name, item, "any", row)
         if isinstance(value, str):
-            what = f"column {name!r} holds text or other objects, such as {item!r} in row {row}"
+            what = f"column {name!r} holds text or other objects, such as {item!r} in "
             if isinstance(item, str | bytes):
-                raise InputError(f"{what}. {_ENCODE}")
+                raise InputError(what, RowNumber(row), f". {_ENCODE}")
             kind = type(item).__name__
             raise InputTypeError(
-                f"{what}. {_ENCODE} (Each argument must be no string and no {kind}, but a number.)"
+                what,
+                RowNumber(row),
+                f". {_ENCODE} (Each argument must be no string and no {kind}, but a number.)",
             )
         numbers[row] = math.nan if value is None else value
     return numbers
@@ -215,37 +220,43 @@ def _number_column(name: str, values: FloatArray, kind: Kind) -> Column:
 def missing_error(name: str, missing: NDArray[np.bool_] | None = None) -> InputError:
     """Return the error for missing values that no rule is for (no rows named for one value)."""
     return InputError(
-        f"column {name!r} is missing{_rows_of(missing)}, and the card has no rule for that. Fill "
-        "in the value, or fit a card with a rule for missing values."
+        f"column {name!r} is missing",
+        *_rows_of(missing),
+        ", and the card has no rule for that. Fill in the value, or fit a card with a rule for "
+        "missing values.",
     )
 
 
-def _rows_of(missing: NDArray[np.bool_] | None) -> str:
+def _rows_of(missing: NDArray[np.bool_] | None) -> tuple[str | RowNumber, ...]:
     """Name the first of some rows, and how many there are."""
     if missing is None:
-        return ""
+        return ()
     rows = np.flatnonzero(missing)
     more = f" ({len(rows)} such rows)" if len(rows) > 1 else ""
-    return f" in row {rows[0]}{more}"
+    return " in ", RowNumber(int(rows[0])), more
 
 
-def _where(row: int | None) -> str:
-    return "" if row is None else f" in row {row}"
+def where(row: int | None) -> tuple[str | RowNumber, ...]:
+    """Name a row, for an error; nothing of a single one."""
+    return () if row is None else (" in ", RowNumber(row))
 
 
 def _infinite(name: str, value: Any, row: int | None) -> InputError:
     shown = "an enormous number" if isinstance(value, int) else repr(value)
     return InputError(
-        f"column {name!r} holds {shown}{_where(row)}. Give a finite number, or mark the "
-        "value as missing."
+        f"column {name!r} holds {shown}",
+        *where(row),
+        ". Give a finite number, or mark the value as missing.",
     )
 
 
 def _wrong_kind(name: str, value: Any, kind: Kind, row: int | None) -> InputError:
     expected = "numbers" if kind == "number" else "text"
     return InputError(
-        f"column {name!r} holds {value!r}{_where(row)}, but the card expects {expected}. "
-        f"Turn the column into {expected} as it was in training."
+        f"column {name!r} holds {value!r}",
+        *where(row),
+        f", but the card expects {expected}. Turn the column into {expected} as it was in "
+        "training.",
     )
 
 
@@ -254,9 +265,10 @@ def check_present(needed: Sequence[str], available: Sequence[str], row: int | No
     absent = [name for name in needed if name not in set(available)]
     if absent:
         raise InputError(
-            f"the card needs {shorten(absent, 10)}, absent{_where(row)}."
-            f"{did_you_mean(absent[0], available)} Available are "
-            f"{shorten(list(available), 10) or 'no columns'}. Add or rename the columns."
+            f"the card needs {shorten(absent, 10)}, absent",
+            *where(row),
+            f".{did_you_mean(absent[0], available)} Available are "
+            f"{shorten(list(available), 10) or 'no columns'}. Add or rename the columns.",
         )
 
 
@@ -718,27 +730,39 @@ def _shown(value: Any) -> str:
 
 def _warn_of_missing(reading: Reading, missing: NDArray[np.bool_] | None) -> None:
     warnings.warn(
-        f"column {reading.feature!r} is missing{_rows_of(missing)}, but never was where the card "
-        f"was learnt. It counts as {value_text(reading.fill or 0)}, the usual value; fill it in if "
-        "it is known.",
+        InputWarning(
+            f"column {reading.feature!r} is missing",
+            *_rows_of(missing),
+            ", but never was where the card was learnt. It counts as "
+            f"{value_text(reading.fill or 0)}, the usual value; fill it in if it is known.",
+        ),
         stacklevel=2,
     )
 
 
+def _first(row: int | None) -> tuple[str | RowNumber, ...]:
+    return () if row is None else (" (", RowNumber(row), " is the first)")
+
+
 def _warn_of_fractions(reading: Reading, value: float, row: int | None) -> None:
-    where = "" if row is None else f" (row {row} is the first)"
     warnings.warn(
-        f"column {reading.feature!r} holds {value!r}{where}, but only whole numbers where the card "
-        "was learnt. It is scored by its exact value; round it if it should be whole.",
+        InputWarning(
+            f"column {reading.feature!r} holds {value!r}",
+            *_first(row),
+            ", but only whole numbers where the card was learnt. It is scored by its exact value; "
+            "round it if it should be whole.",
+        ),
         stacklevel=2,
     )
 
 
 def _warn_of_levels(reading: Reading, unknown: Sequence[str], row: int | None) -> None:
-    where = "" if row is None else f" (row {row} is the first)"
     warnings.warn(
-        f"column {reading.feature!r} holds {shorten(unknown)}{where}, which it did not where the "
-        "card was learnt. Rules that name levels do not apply; correct the value if it is a typing "
-        "error.",
+        InputWarning(
+            f"column {reading.feature!r} holds {shorten(unknown)}",
+            *_first(row),
+            ", which it did not where the card was learnt. Rules that name levels do not apply; "
+            "correct the value if it is a typing error.",
+        ),
         stacklevel=2,
     )

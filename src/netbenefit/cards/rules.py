@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from netbenefit.cards.readings import Column, Kind, Reading, Readings, check_present, missing_error
 from netbenefit.cards.terms import OTHERS, Condition, PerUnit, Term, log_ends, samples, total_of
-from netbenefit.common import InputError, IntArray, Value, relative_gap, shorten
+from netbenefit.common import InputError, IntArray, RowNumber, Value, relative_gap, shorten
 from netbenefit.metrics import Thresholds
 
 #: Scores, and what adds up to them, lie in [−INT64, INT64).
@@ -830,8 +830,10 @@ def _add_large(total: IntArray, parts: list[tuple[NDArray[Any], int]]) -> IntArr
 
 
 def _too_large(row: int | None) -> InputError:
-    where = "" if row is None else f" of row {row}"
+    where = () if row is None else (" of ", RowNumber(row))
     return InputError(
-        f"the score{where} does not fit into 64 bits. Correct the values, or give the card's "
-        "per-unit rules an upper and lower end."
+        "the score",
+        *where,
+        " does not fit into 64 bits. Correct the values, or give the card's per-unit rules an "
+        "upper and lower end.",
     )

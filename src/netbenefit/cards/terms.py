@@ -30,8 +30,17 @@ from netbenefit.cards.readings import (
     join_words,
     missing_error,
     value_text,
+    where,
 )
-from netbenefit.common import LARGEST_EXACT, InputError, IntArray, Value, to_step, to_steps
+from netbenefit.common import (
+    LARGEST_EXACT,
+    InputError,
+    InputWarning,
+    IntArray,
+    Value,
+    to_step,
+    to_steps,
+)
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
@@ -264,11 +273,11 @@ class PerUnit:
             with np.errstate(over="ignore"):
                 bad = np.flatnonzero(np.abs(values * self._steps) > LARGEST_EXACT)
             if bad.size:
-                self._refuse(float(column.values[bad[0]]), f" in row {int(bad[0])}")
+                self._refuse(float(column.values[bad[0]]), int(bad[0]))
             if self.binary:
                 odd = np.flatnonzero((values != 0) & (values != 1))
                 if odd.size:
-                    self._warn(float(values[odd[0]]), f" in row {int(odd[0])}")
+                    self._warn(float(values[odd[0]]), int(odd[0]))
             codes = to_steps(values, self.decimals)
         if column.missing is not None:
             codes[column.missing] = 0
@@ -286,22 +295,28 @@ class PerUnit:
         if self.log:
             return int(np.searchsorted(log_ends(self.decimals), x, "right"))
         if abs(x * self._steps) > LARGEST_EXACT:
-            self._refuse(x, "")
+            self._refuse(x, None)
         if self.binary and x not in (0.0, 1.0):
-            self._warn(x, "")
+            self._warn(x, None)
         return to_step(x, self.decimals)
 
-    def _warn(self, value: float, where: str) -> None:
+    def _warn(self, value: float, row: int | None) -> None:
         warnings.warn(
-            f"column {self.feature!r} holds {value:g}{where}, but was 0 or 1 wherever the card was "
-            "learnt. It is scored per unit; recode it if it means yes or no.",
+            InputWarning(
+                f"column {self.feature!r} holds {value:g}",
+                *where(row),
+                ", but was 0 or 1 wherever the card was learnt. It is scored per unit; recode it "
+                "if it means yes or no.",
+            ),
             stacklevel=2,
         )
 
-    def _refuse(self, value: float, where: str) -> None:
+    def _refuse(self, value: float, row: int | None) -> None:
         raise InputError(
-            f"column {self.feature!r} holds {value!r}{where}, too large to count exactly in steps "
-            f"of 1e-{self.decimals}. Correct the value, or give the rule an upper and lower end."
+            f"column {self.feature!r} holds {value!r}",
+            *where(row),
+            f", too large to count exactly in steps of 1e-{self.decimals}. Correct the value, or "
+            "give the rule an upper and lower end.",
         )
 
     def text(self) -> str:

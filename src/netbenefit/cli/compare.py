@@ -57,6 +57,7 @@ def compare(
     journal: Annotated[
         Path | None, option("FILE", "Keep finished fits, to go on after an interruption.")
     ] = None,
+    files: options.FileOptions,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -71,7 +72,7 @@ def compare(
         read_thresholds,
         tell_thresholds,
     )
-    from netbenefit.common import InputError
+    from netbenefit.common import InputError, rows_named
     from netbenefit.data import write_csv
     from netbenefit.plots import check_picture
 
@@ -89,7 +90,8 @@ def compare(
     given = asked != options.ThresholdOptions()
     grid = read_thresholds(asked) if given else None
     cards = {name: model for name, model in named.items() if not isinstance(model, str)}
-    rows = _read(data, target, positive, sample_weight, drop or [], list(cards.values()))
+    known = list(cards.values())
+    rows = _read(data, target, positive, sample_weight, drop or [], known, files, quiet)
     check_teacher(taught["teacher"], rows.names)
     from netbenefit.validation import compare as run  # late: it takes seconds
 
@@ -97,23 +99,24 @@ def compare(
         _tell_rows(data, rows, cards)
         if not cards:
             tell_thresholds(asked, rows.outcome.event.mean())
-    found = run(
-        named,
-        rows.X(binned=True),
-        rows.outcome.event,
-        thresholds=grid,
-        folds=folds,
-        repeats=repeats,
-        sample_weight=rows.weight,
-        time_limit=time_limit,
-        max_features=max_features,
-        max_questions=max_questions,
-        **taught,
-        random_state=seed,
-        n_jobs=jobs,
-        journal=journal,
-        verbose=not quiet,
-    )
+    with rows_named(rows.place):
+        found = run(
+            named,
+            rows.X(binned=True),
+            rows.outcome.event,
+            thresholds=grid,
+            folds=folds,
+            repeats=repeats,
+            sample_weight=rows.weight,
+            time_limit=time_limit,
+            max_features=max_features,
+            max_questions=max_questions,
+            **taught,
+            random_state=seed,
+            n_jobs=jobs,
+            journal=journal,
+            verbose=not quiet,
+        )
     if csv is not None:
         write_csv(found.to_table(), csv)
     if plot is not None:
@@ -160,19 +163,22 @@ def _read(
     sample_weight: str | None,
     drop: list[str],
     cards: list[Scorecard],
+    files: options.FileOptions,
+    quiet: bool,
 ) -> Rows:
     """Rows of a file; the event is the one that the first card predicts, if it says so."""
     from netbenefit.cli.model import ColumnFlags
-    from netbenefit.cli.rows import rows_of
-    from netbenefit.data import label_in, read_raw
+    from netbenefit.cli.rows import format_of, read_file, rows_of
+    from netbenefit.data import label_in
 
-    file = read_raw(data, text=[name for card in cards for name in card.text_features])
+    texts = [name for card in cards for name in card.text_features]
+    file = read_file(data, texts, format_of(files), quiet)
     outcomes = [card.provenance.outcome for card in cards if card.provenance]
     if positive is None:
         labels = [label_in(outcome, target) for outcome in outcomes]
         positive = next(filter(None, labels), None)
     flags = ColumnFlags(None, drop=drop)
-    return rows_of(file, str(data), target, positive, sample_weight, flags)
+    return rows_of(file, str(data), target, positive, sample_weight, flags, quiet)
 
 
 def _tell_rows(data: Path, rows: Rows, cards: dict[str, Scorecard]) -> None:

@@ -33,6 +33,7 @@ def evaluate(
         option("DATA", "A table to compare with, such as the training rows: what has drifted?"),
     ] = None,
     stream: options.Stream = None,
+    files: options.FileOptions,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -41,34 +42,34 @@ def evaluate(
     The thresholds are the card's own unless others are given.  A card that was learnt from a raw
     table reads raw tables: text, missing values, special codes.
     """
-    from netbenefit.cli.rows import open_data, read_for_card
+    from netbenefit.cli.rows import format_of, open_data, read_for_card
     from netbenefit.common import format_table
     from netbenefit.data import RawFile, find_source, write_csv
     from netbenefit.metrics import as_thresholds
 
-    source = find_source(data)
+    source = find_source(data, format_of(files))
     terminal.check_writable([card, *source.files, reference], csv)
     scorecard = terminal.load_card(card)
     grid = scorecard.thresholds if thresholds is None else as_thresholds(thresholds)
     given = open_data(source, stream=stream, as_text=scorecard.text_features, quiet=quiet)
     if isinstance(given, RawFile):
-        outcome, weight = read_for_card(scorecard, given.columns, named)
-        text = outcome.text
-        compared = {} if reference is None else _reference(scorecard, reference, named)
+        rows = read_for_card(scorecard, given, named, quiet)
+        text = rows.outcome.text
+        compared = {} if reference is None else _reference(scorecard, reference, named, files)
         from netbenefit.updating import evaluate_card  # late: it takes seconds
 
-        with terminal.warnings_as_notes():
+        with terminal.warnings_as_notes(place=rows.place):
             found = evaluate_card(
                 scorecard,
-                given.columns,
-                outcome.event,
+                rows.columns(),
+                rows.outcome.event,
                 thresholds=grid,
-                sample_weight=weight,
+                sample_weight=rows.weight,
                 **compared,
             )
     else:
         with given:
-            found, text = _evaluate_open(scorecard, given, named, grid, reference, quiet)
+            found, text = _evaluate_open(scorecard, given, named, grid, reference, files, quiet)
     from netbenefit.report import curve_table, evaluation_json, measure_table
     from netbenefit.updating import beside_lines, calibration_lines, level_lines
 
@@ -99,11 +100,12 @@ def _evaluate_open(
     named: options.OutcomeOptions,
     thresholds: Thresholds,
     reference: Path | None,
+    files: options.FileOptions,
     quiet: bool,
 ) -> tuple[CardEvaluation, str]:
     """Measure a card on an open table; return also what the outcome is called."""
     from netbenefit.cards import check_present
-    from netbenefit.cli.rows import open_table, outcome_column, outcome_of_table
+    from netbenefit.cli.rows import format_of, open_table, outcome_column, outcome_of_table
     from netbenefit.data import duckdb_errors, find_source
 
     (target, label), weight = outcome_column(card, table.columns, named), named.sample_weight
@@ -113,12 +115,14 @@ def _evaluate_open(
     used = list(dict.fromkeys([*card.features, target, *([weight] if weight else [])]))
     table.check_columns(used)
     with duckdb_errors(table.source):
-        outcome, _ = outcome_of_table(table, target, label)
+        table, outcome, _ = outcome_of_table(table, target, label, quiet)
     with ExitStack() as stack:
         compared = None
         if reference is not None:
             other = stack.enter_context(
-                open_table(find_source([str(reference)]), card.text_features, quiet=quiet)
+                open_table(
+                    find_source([str(reference)], format_of(files)), card.text_features, quiet=quiet
+                )
             )
             check_present(card.features, other.columns)
             there = [name for name in used if name in other.columns]
@@ -158,21 +162,29 @@ def _tell_no_outcome(place: object) -> None:
     terminal.note(f"{place} has no outcome that can be read: prevalence left out.")
 
 
-def _reference(card: Scorecard, reference: Path, named: options.OutcomeOptions) -> dict[str, Any]:
+def _reference(
+    card: Scorecard,
+    reference: Path,
+    named: options.OutcomeOptions,
+    files: options.FileOptions,
+) -> dict[str, Any]:
     """Rows to compare with; their outcomes and weights where the file has them."""
-    from netbenefit.cli.rows import read_for_card
+    from netbenefit.cli.rows import format_of, read_file, read_for_card
     from netbenefit.common import InputError
-    from netbenefit.data import read_table
 
-    columns = read_table(reference, text=card.text_features)
-    if named.sample_weight not in columns:
+    file = read_file(reference, card.text_features, format_of(files))
+    if named.sample_weight not in file.columns:
         named = replace(named, sample_weight=None)
     try:
-        outcome, weight = read_for_card(card, columns, named)
+        rows = read_for_card(card, file, named)
     except InputError:
         _tell_no_outcome(reference)
-        return {"reference": columns}
-    return {"reference": columns, "reference_y": outcome.event, "reference_weight": weight}
+        return {"reference": file.columns}
+    return {
+        "reference": rows.columns(),
+        "reference_y": rows.outcome.event,
+        "reference_weight": rows.weight,
+    }
 
 
 def _extra(found: CardEvaluation, drift: Drift | None) -> dict[str, Any]:

@@ -85,6 +85,7 @@ def fit(
         Path | None,
         option("FILE", "Where to save the proof, for `verify`: .json or .json.gz."),
     ] = None,
+    files: options.FileOptions,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -96,12 +97,12 @@ def fit(
     """
     from netbenefit.cards import Labels
     from netbenefit.cli.model import SUGGEST, ColumnFlags, read_card_flags
-    from netbenefit.cli.rows import check_share, open_data, rows_of
+    from netbenefit.cli.rows import check_share, format_of, open_data, rows_of
     from netbenefit.common import InputError
     from netbenefit.data import RawFile, find_source
 
     dictionary = None if labels is None else Labels.read(labels)
-    source = find_source(data)
+    source = find_source(data, format_of(files))
     terminal.check_writable(source.files, out, certificate)
     check_share(holdout, certificate)
     flags = ColumnFlags.of(columns)
@@ -129,7 +130,7 @@ def fit(
         assert labels is not None
         dictionary = Labels.read(labels, [*given.columns, *flags.drop, *combined])
     if isinstance(given, RawFile):
-        rows = rows_of(given, source.shown, target, positive, sample_weight, flags)
+        rows = rows_of(given, source.shown, target, positive, sample_weight, flags, quiet)
         model, held_out = _fit_file(rows, source.label, flags, grid, params, holdout, quiet)
     else:
         with given:
@@ -195,7 +196,7 @@ def _fit_file(
         params = {**params, "thresholds": _suggest(train, grid, seed, quiet)}
 
     model = CommandClassifier(binner=binner, **params)
-    with terminal.warnings_as_notes(quiet), ExitStack() as reading:
+    with terminal.warnings_as_notes(quiet, train.place), ExitStack() as reading:
         reading.enter_context(terminal.status(quiet, "looking at the columns"))
         model.follow(quiet, reading.close)
         model.fit(train.X(binner is not None), train.outcome, train.weight)
@@ -204,7 +205,7 @@ def _fit_file(
     from netbenefit.updating import evaluate_scores, with_held_out
 
     card = model.scorecard_
-    with terminal.warnings_as_notes(quiet):
+    with terminal.warnings_as_notes(quiet, test.place):
         score = card.score(test.columns())
         event, weight = test.outcome.event, check_weights(test.weight, test.outcome.event.size)
         found = evaluate_scores(card, score, event, weight, card.thresholds)
@@ -220,7 +221,10 @@ def _suggest(rows: Rows, grid: options.ThresholdOptions, seed: int, quiet: bool)
     """Propose thresholds for the rows to learn from, and say how to name them."""
     from netbenefit.validation import suggest_thresholds
 
-    with terminal.status(quiet, "choosing thresholds"):
+    with (
+        terminal.status(quiet, "choosing thresholds"),
+        terminal.warnings_as_notes(quiet, rows.place),
+    ):
         found = suggest_thresholds(
             rows.columns(),
             rows.outcome.event,
@@ -269,7 +273,7 @@ def _fit_table(
     table.check_columns(set(columns))
     with duckdb_errors(source):
         with QueryBar(table.connection, "looking at the outcome", shown=not quiet):
-            outcome, n_events = outcome_of_table(table, target, positive)
+            table, outcome, n_events = outcome_of_table(table, target, positive, quiet)
         train, test = table.relation(columns), None
         if holdout is not None:
             train, test = table.split(holdout, seed, columns)

@@ -28,17 +28,20 @@ SEEDS: dict[str, Any] = {"min": 0, "max": 2**32 - 1}
 #: Options about the card stand together in the help.
 LIMITS = {"rich_help_panel": "Limits on the card"}
 RAW = {"rich_help_panel": "How columns are read"}
+FILES = {"rich_help_panel": "How files are read"}
 
 GRID = "Risks from which one might act: low:high:step, or a list like 0.1,0.2,0.5."
 
 Names = list[str] | None
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz, .tsv or .parquet.")]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="A .csv, .csv.gz, .tsv, .xlsx or .parquet.")
+]
 Sources = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA",
-        help="Files (.csv, .csv.gz, .tsv, .parquet), a pattern in quotes ('data/*.parquet'), a "
-        "folder, duckdb:///file.db?table=t or postgresql://user@host/base?table=t.",
+        help="Files (.csv, .csv.gz, .tsv, .xlsx, .parquet), a pattern in quotes "
+        "('data/*.parquet'), a folder, duckdb:///file.db?table=t or postgresql://user@host/base?table=t.",
     ),
 ]
 Stream = Annotated[
@@ -77,6 +80,24 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no note
 Debug = Annotated[
     bool, typer.Option("--debug", envvar="NETBENEFIT_DEBUG", help="Show where an error arose.")
 ]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How files of text and workbooks are read, where that is not clear by itself."""
+
+    sheet: Annotated[
+        str | None, option("NAME", "The sheet of an Excel workbook.", "the only one", **FILES)
+    ] = None
+    delimiter: Annotated[
+        str | None, option("SIGN", "What separates cells, such as ';' or tab.", "found", **FILES)
+    ] = None
+    decimal: Annotated[str | None, option("SIGN", "The decimal sign: . or ,", "found", **FILES)] = (
+        None
+    )
+    encoding: Annotated[
+        str | None, option("NAME", "Such as cp1250.", "UTF-8, UTF-16 or cp1252", **FILES)
+    ] = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ def report(
         Path | None,
         option("FILE", "What `fit --certificate` wrote for this card: checked against the rows."),
     ] = None,
+    files: options.FileOptions,
     debug: options.Debug = False,
 ) -> None:
     """Write a report: card, levels, decision curve, calibration, columns, proof, checklist.
@@ -27,14 +28,14 @@ def report(
     One HTML file that works offline and prints well.  Values that are missing, unknown or new in
     the rows are reported as the card reports them.
     """
-    from netbenefit.cli.rows import outcome_column, read_for_card
+    from netbenefit.cli.rows import format_of, outcome_column, read_file, read_for_card
     from netbenefit.common import write_text
-    from netbenefit.data import read_table
 
     terminal.check_writable([card, data, certificate], out)
     scorecard = terminal.load_card(card)
-    columns = read_table(data, text=scorecard.text_features)
-    outcome, weight = read_for_card(scorecard, columns, named)
+    file = read_file(data, scorecard.text_features, format_of(files))
+    rows = read_for_card(scorecard, file, named)
+    columns, outcome, weight = rows.columns(), rows.outcome, rows.weight
     from netbenefit.report import validation_page  # late: it takes seconds
 
     record, verdict = None, None
@@ -42,7 +43,7 @@ def report(
         from netbenefit.certificates import Certificate, verify
 
         record = Certificate.load(certificate)
-        with terminal.warnings_as_notes(quiet=True):
+        with terminal.warnings_as_notes(quiet=True, place=rows.place):
             verdict = verify(
                 scorecard,
                 record,
@@ -51,7 +52,7 @@ def report(
                 sample_weight=weight,
                 outcome=(outcome_column(scorecard, columns, named)[0], outcome.labels[1]),
             )
-    with terminal.warnings_as_notes():
+    with terminal.warnings_as_notes(place=rows.place):
         page = validation_page(
             scorecard,
             columns,

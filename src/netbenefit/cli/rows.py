@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cli.terminal import pick_column, print_note
-from netbenefit.common import InputError
+from netbenefit.cli.terminal import (
+    check_column,
+    note,
+    pick_column,
+    print_note,
+    warnings_as_notes,
+)
+from netbenefit.common import InputError, RowNumber, rows_named
 from netbenefit.data import (
     Engine,
+    FileFormat,
     Outcome,
     RawFile,
     check_no_missing,
@@ -28,10 +35,16 @@ from netbenefit.data import (
 if TYPE_CHECKING:
     from netbenefit.cards import Scorecard
     from netbenefit.cli.model import ColumnFlags
-    from netbenefit.cli.options import OutcomeOptions
+    from netbenefit.cli.options import FileOptions, OutcomeOptions
     from netbenefit.data import OpenTable, Source
 
 # -- tables: read into memory, or left where they are ----------------------------------------------
+
+
+def format_of(files: FileOptions) -> FileFormat:
+    """Return how files are to be read."""
+    delimiter = {"tab": "\t", "\\t": "\t"}.get(files.delimiter or "", files.delimiter)
+    return FileFormat(delimiter, files.decimal, files.encoding, files.sheet)
 
 
 def open_data(
@@ -49,7 +62,7 @@ def open_data(
     alike in all files.
     """
     if source.is_plain_file and not (size_of_file(source).is_large if stream is None else stream):
-        return read_raw(source.files[0], text=as_text)
+        return read_file(source.files[0], as_text, source.how, quiet)
     table = open_table(source, as_text, jobs, quiet)
     try:
         table.check_columns([name for name in table.columns if name not in drop])
@@ -69,6 +82,14 @@ def open_data(
     return raw
 
 
+def read_file(
+    path: Path, as_text: Collection[str], how: FileFormat, quiet: bool = False
+) -> RawFile:
+    """Read a file into memory, and tell what was found out about it."""
+    with warnings_as_notes(quiet):
+        return read_raw(path, as_text, how)
+
+
 def open_table(
     source: Source,
     as_text: Collection[str],
@@ -83,7 +104,7 @@ def open_table(
     engine = Engine(jobs, output)
     words = {"csv": "reading CSV", "postgresql": "reading from PostgreSQL"}
     doing = words.get(source.kind, "opening")
-    with QueryBar(engine.connection, doing, shown=not quiet) as bar:
+    with warnings_as_notes(quiet), QueryBar(engine.connection, doing, shown=not quiet) as bar:
         return open_source(source, as_text=as_text, used=used, engine=engine, tell=bar.say)
 
 
@@ -107,7 +128,12 @@ class Rows(NamedTuple):
         """Return some of the rows."""
         outcome = self.outcome._replace(event=self.outcome.event[kept])
         weight = None if self.weight is None else self.weight[kept]
-        return self._replace(outcome=outcome, weight=weight, kept=kept)
+        whole = kept if self.kept is None else self.kept[kept]
+        return self._replace(outcome=outcome, weight=weight, kept=whole)
+
+    def place(self, row: int) -> str:
+        """Say where a row stands in its file, such as "line 7"."""
+        return self.file.place(row if self.kept is None else int(self.kept[row]))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the columns to learn from, as plain arrays."""
@@ -121,7 +147,8 @@ class Rows(NamedTuple):
         if binned:
             return self.file.rows(self.names, self.kept)
         columns = self.columns()
-        _check_numbers(columns)
+        with rows_named(self.place):
+            _check_numbers(columns)
         return columns
 
     def counts(self, held_out: Rows | None = None) -> str:
@@ -140,11 +167,17 @@ def count_columns(names: Sequence[str]) -> str:
 
 
 def read_rows(
-    data: Path, target: str, positive: str | None, sample_weight: str | None, flags: ColumnFlags
+    data: Path,
+    target: str,
+    positive: str | None,
+    sample_weight: str | None,
+    flags: ColumnFlags,
+    files: FileOptions,
+    quiet: bool = False,
 ) -> Rows:
     """Read a file, its outcome and its weights."""
-    file = read_raw(data, text=flags.levels)
-    return rows_of(file, str(data), target, positive, sample_weight, flags)
+    file = read_file(data, flags.levels, format_of(files), quiet)
+    return rows_of(file, str(data), target, positive, sample_weight, flags, quiet)
 
 
 def rows_of(
@@ -154,14 +187,42 @@ def rows_of(
     positive: str | None,
     sample_weight: str | None,
     flags: ColumnFlags,
+    quiet: bool = False,
 ) -> Rows:
     """Find outcome and weights in a table that was read from ``place``."""
-    columns = file.columns
-    labels = pick_column(columns, target, "--target")
-    outcome = read_outcome(labels, target, positive, asks=True)
-    weight = read_weights(columns, sample_weight)
-    names = features_of(columns, place, target, sample_weight, flags)
-    return Rows(file, names, outcome, weight)
+    check_column(file.columns, target, "--target")
+    names = features_of(file.columns, place, target, sample_weight, flags)
+    return _with_outcome(file, names, target, positive, sample_weight, quiet)
+
+
+def _with_outcome(
+    file: RawFile,
+    names: tuple[str, ...],
+    target: str,
+    positive: str | None,
+    sample_weight: str | None,
+    quiet: bool,
+) -> Rows:
+    """Read outcome and weights; rows without an outcome are left out."""
+    labels = pick_column(file.columns, target, "--target")
+    weight = read_weights(file, sample_weight)
+    missing, kept = _missing(labels), None
+    if missing and len(missing) < labels.size:
+        tell_left_out(len(missing), target, quiet)
+        kept = np.setdiff1d(np.arange(labels.size), missing)
+        labels = labels[kept]
+    with rows_named(lambda row: file.place(row if kept is None else int(kept[row]))):
+        outcome = read_outcome(labels, target, positive, asks=True)
+    weight = weight if weight is None or kept is None else weight[kept]
+    return Rows(file, names, outcome, weight, kept)
+
+
+def tell_left_out(number: int, target: str, quiet: bool) -> None:
+    """Say how many rows have no outcome."""
+    if quiet:
+        return
+    rows = "row has" if number == 1 else "rows have"
+    note(f"{number:,} {rows} no {target!r}: left out.")
 
 
 def features_of(
@@ -177,36 +238,32 @@ def features_of(
     return names
 
 
-def read_weights(
-    columns: Mapping[str, NDArray[Any]], sample_weight: str | None
-) -> NDArray[Any] | None:
+def read_weights(file: RawFile, sample_weight: str | None) -> NDArray[Any] | None:
     """Return row weights; refuse those that are no numbers, or missing."""
     if sample_weight is None:
         return None
-    column = pick_column(columns, sample_weight, "--sample-weight")
+    column = pick_column(file.columns, sample_weight, "--sample-weight")
     word, rows = _first_word(column), _missing(column)
     remedy = "Weights are numbers, one per row: choose another column, or correct it."
     if word is not None:
         raise InputError(
-            f"--sample-weight: text in column {sample_weight!r} (such as {word!r}). {remedy}"
+            f"--sample-weight: text in column {sample_weight!r} (such as {word[1]!r} in "
+            f"{file.place(word[0])}). {remedy}"
         )
     if rows:
         raise InputError(
             f"--sample-weight: column {sample_weight!r} has {len(rows):,} missing values, the "
-            f"first in row {rows[0]}. {remedy}"
+            f"first in {file.place(rows[0])}. {remedy}"
         )
     return column
 
 
 def read_for_card(
-    card: Scorecard, columns: dict[str, NDArray[Any]], named: OutcomeOptions
-) -> tuple[Outcome, NDArray[Any] | None]:
-    """Outcome and weights of rows that a card is evaluated on; its own outcome by default."""
-    target, event = outcome_column(card, columns, named)
-    column = pick_column(columns, target, "--target")
-    return read_outcome(column, target, event, asks=True), read_weights(
-        columns, named.sample_weight
-    )
+    card: Scorecard, file: RawFile, named: OutcomeOptions, quiet: bool = False
+) -> Rows:
+    """Rows that a card is evaluated on, with all columns; the outcome is its own by default."""
+    target, event = outcome_column(card, file.columns, named)
+    return _with_outcome(file, tuple(file.columns), target, event, named.sample_weight, quiet)
 
 
 def outcome_column(
@@ -220,19 +277,31 @@ def outcome_column(
     return target, label_in(says, target) if named.positive is None else named.positive
 
 
-def outcome_of_table(table: OpenTable, target: str, positive: str | None) -> tuple[Outcome, int]:
-    """Read the outcome of a table that stays where it is; return also the number of events."""
+def outcome_of_table(
+    table: OpenTable, target: str, positive: str | None, quiet: bool
+) -> tuple[OpenTable, Outcome, int]:
+    """Read the outcome of a table that stays where it is.
+
+    Return the table without rows that have none, the outcome, and the number of events.
+    """
     from netbenefit.data import name
 
     found = table.connection.sql(
         f"SELECT {name(target)}, count(*) FROM ({table.query}) GROUP BY 1 "
         f"ORDER BY {name(target)} IS NOT NULL, 2 DESC LIMIT {_MOST_LABELS}"
     ).fetchall()
+    missing = [label is None or label != label for label, _ in found]
+    if any(missing) and not all(missing):
+        number = sum(n for (_, n), gone in zip(found, missing, strict=True) if gone)
+        tell_left_out(number, target, quiet)
+        table = table.without_missing(target)
+        found = [one for one, gone in zip(found, missing, strict=True) if not gone]
     labels = np.empty(len(found), dtype=object)
     labels[:] = [value for value, _ in found]
     check_no_missing(labels.tolist(), f"column {target!r}", [count for _, count in found])
     outcome = read_outcome(labels, target, positive, asks=True)
-    return outcome, sum(n for (_, n), event in zip(found, outcome.event, strict=True) if event)
+    events = sum(n for (_, n), event in zip(found, outcome.event, strict=True) if event)
+    return table, outcome, events
 
 
 def check_share(share: float | None, certificate: Path | None) -> None:
@@ -277,26 +346,29 @@ def _check_numbers(columns: Mapping[str, NDArray[Any]]) -> None:
     missing = {name: rows for name, column in columns.items() if (rows := _missing(column))}
     if not text and not missing:
         return
-    if text:
-        what, remedy = "text", "encode as numbers (0/1, one column per category)"
-        places = {name: f"such as {word!r}" for name, word in text.items()}
-    else:
-        what, remedy = "missing values", "impute them, drop those rows"
-        places = {
-            name: f"{len(rows):,}, the first in row {rows[0]}" for name, rows in missing.items()
-        }
-    affected = ", ".join(f"{name!r} ({place})" for name, place in places.items())
-    drops = " ".join(f"--drop {shlex.quote(name)}" for name in places)
+    problems: list[str | RowNumber] = []
+    for name, (row, word) in text.items():
+        problems += [f"column {name!r} holds text, such as {word!r} in ", RowNumber(row), "; "]
+    for name, rows in missing.items():
+        problems += [
+            f"column {name!r} has {len(rows):,} missing values, the first in ",
+            RowNumber(rows[0]),
+            "; ",
+        ]
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name in (*text, *missing))
     raise InputError(
-        f"{what} in column{'s' * (len(places) > 1)} {affected}. With --binner none "
-        f"columns are numbers; --binner auto takes both. Or: {remedy}, or leave out: {drops}"
+        *problems[:-1],
+        ". With --binner none columns are numbers; --binner auto takes both. Or: encode text as "
+        "numbers (0/1, one column per category), impute missing values, or leave out columns: "
+        f"{drops}",
     )
 
 
-def _first_word(column: NDArray[Any]) -> str | None:
+def _first_word(column: NDArray[Any]) -> tuple[int, str] | None:
+    """The first text of a column, and its row."""
     if column.dtype.kind != "O":
         return None
-    return next((item for item in column.tolist() if isinstance(item, str)), None)
+    return next((one for one in enumerate(column.tolist()) if isinstance(one[1], str)), None)
 
 
 def _missing(column: NDArray[Any]) -> list[int]:

@@ -24,6 +24,8 @@ def score(
     out: Annotated[Path, option("FILE", "Where to write: .parquet, .csv or .csv.gz.")],
     keep: Annotated[Names, option("NAME", "A column to keep; may be repeated.", "all")] = None,
     jobs: options.Jobs = -1,
+    *,
+    files: options.FileOptions,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -34,11 +36,11 @@ def score(
     without a name is called row_name.
     """
     from netbenefit.cards import check_present
-    from netbenefit.cli.rows import open_table
+    from netbenefit.cli.rows import format_of, open_table
     from netbenefit.common import InputError, replacing
     from netbenefit.data import QueryBar, duckdb_errors, find_source
 
-    source = find_source(data)
+    source = find_source(data, format_of(files))
     terminal.check_writable([card, *source.files], out)
     if not out.name.lower().endswith(_FORMATS):
         raise InputError(f"{out}: cannot tell the format. End it in one of {', '.join(_FORMATS)}.")

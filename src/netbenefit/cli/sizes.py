@@ -42,6 +42,7 @@ def sizes(
     journal: Annotated[
         Path | None, option("FILE", "Keep finished folds, to continue after an interruption.")
     ] = None,
+    files: options.FileOptions,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -72,7 +73,7 @@ def sizes(
         random_state=seed,
         n_jobs=jobs,
     )
-    rows = read_rows(data, target, positive, sample_weight, flags)
+    rows = read_rows(data, target, positive, sample_weight, flags, files, quiet)
     binner = binner_of(flags, rows.columns(), params)
     X = rows.X(binner is not None)
     from netbenefit.estimators import RiskScoreClassifier  # late: these take seconds
@@ -83,7 +84,7 @@ def sizes(
         work = f"{folds + 1} searches of up to {time_limit:g} s each"
         terminal.print_note("bold", data.name, f"{rows.counts()}; {work}")
         tell_thresholds(grid, rows.outcome.event.mean())
-    with terminal.warnings_as_notes(quiet), terminal.progress(quiet) as callback:
+    with terminal.warnings_as_notes(quiet, rows.place), terminal.progress(quiet) as callback:
         path = size_path(
             model.set_params(callback=callback),
             X,
@@ -105,6 +106,7 @@ def sizes(
         **_changed(teacher),
         "max_per_column": max_per_column,
         **_changed(limits),
+        **_changed(files),
     }
     same |= {"drop": same.pop("drop", None), "sample_weight": sample_weight, "positive": positive}
     terminal.make_console().print(f"{path}\n\n{_advice(path, _fit_command(data, same))}")

@@ -142,16 +142,24 @@ def status(quiet: bool, text: str) -> Iterator[None]:
 
 
 @contextmanager
-def warnings_as_notes(quiet: bool = False) -> Iterator[None]:
-    """Turn warnings for the user into notes, each shown once; pass those for programmers on."""
-    from netbenefit.common import InputWarning
+def warnings_as_notes(
+    quiet: bool = False, place: Callable[[int], str] | None = None
+) -> Iterator[None]:
+    """Turn warnings for the user into notes, each shown once; pass those for programmers on.
 
+    ``place`` says where a row stands, for these notes and for errors.
+    """
+    from netbenefit.common import InputWarning, rows_named
+
+    name = place or (lambda row: f"row {row + 1}")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        yield
+        with rows_named(name):
+            yield
     notes = []
     for one in caught:
         if isinstance(one.message, InputWarning):
+            one.message.name_rows(name)
             notes.append(one.message.in_options())
         elif one.category is UserWarning:
             notes.append(str(one.message))

@@ -53,6 +53,7 @@ def update(
     time_limit: Annotated[float, option("SECONDS", "refit: time to search.")] = 10.0,
     seed: Annotated[int, option("N", "Seed of search and folds.", **SEEDS)] = 0,
     jobs: options.Jobs = -1,
+    files: options.FileOptions,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -61,20 +62,20 @@ def update(
     The new card says what was updated and on how many rows.
     """
     from netbenefit.cards import check_present
-    from netbenefit.cli.rows import read_for_card
-    from netbenefit.data import read_raw
+    from netbenefit.cli.rows import format_of, read_file, read_for_card
 
     terminal.check_writable([card, data], out)
     belief, refit_params = _read_belief(what, prior_strength, teacher, bool(compare))
     scorecard = terminal.load_card(card)
-    file = read_raw(data, text=scorecard.text_features)
-    outcome, weight = read_for_card(scorecard, file.columns, named)
+    file = read_file(data, scorecard.text_features, format_of(files), quiet)
+    rows = read_for_card(scorecard, file, named, quiet)
+    event = rows.outcome.event
     from netbenefit.updating import choose_update, default_estimator, needed_columns, update_card
 
-    settings: dict[str, Any] = {"sample_weight": weight, "prior_strength": belief}
+    settings: dict[str, Any] = {"sample_weight": rows.weight, "prior_strength": belief}
     with (
         terminal.progress(quiet or what is not What.refit) as callback,
-        terminal.warnings_as_notes(quiet),
+        terminal.warnings_as_notes(quiet, rows.place),
     ):
         estimator = default_estimator(scorecard).set_params(
             time_limit=time_limit, random_state=seed, n_jobs=jobs, callback=callback, **refit_params
@@ -82,8 +83,8 @@ def update(
         if compare:
             choice = choose_update(
                 scorecard,
-                file.columns,
-                outcome.event,
+                rows.columns(),
+                event,
                 folds=compare,
                 estimator=estimator,
                 random_state=seed,
@@ -95,7 +96,8 @@ def update(
             settings["estimator"] = estimator
             needed = list(needed_columns(scorecard, estimator))
         check_present(needed, list(file.columns))
-        changed = update_card(scorecard, file.rows(needed), outcome.event, what.value, **settings)
+        X = file.rows(needed, rows.kept)
+        changed = update_card(scorecard, X, event, what.value, **settings)
     if out is not None:
         changed.new.save(out)
     terminal.print_card(changed.new)

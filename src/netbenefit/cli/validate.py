@@ -73,6 +73,7 @@ def validate(
         option("FILE", "Keep each finished card; the same command goes on from there."),
     ] = None,
     csv: Annotated[Path | None, option("FILE", "Save the table.")] = None,
+    files: options.FileOptions,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -107,7 +108,7 @@ def validate(
         time_limit=time_limit,
         random_state=seed,
     )
-    rows = read_rows(data, target, positive, sample_weight, flags)
+    rows = read_rows(data, target, positive, sample_weight, flags, files, quiet)
     single = {name: values[0] for name, values in settings.items()} if not nested else {}
     binner = binner_of(flags, rows.columns(), params)
     X, event = rows.X(binner is not None), rows.outcome.event
@@ -131,7 +132,7 @@ def validate(
         work = f"{cards:,} cards of up to {time_limit:g} s each"
         terminal.print_note("bold", data.name, f"{rows.counts()}; {work}")
         tell_thresholds(grid, event.mean())
-    with terminal.warnings_as_notes(quiet), _stoppable(journal):
+    with terminal.warnings_as_notes(quiet, rows.place), _stoppable(journal):
         found: CrossValidation | BootstrapValidation
         if bootstrap is not None:
             found = bootstrap_validate(model, X, event, resamples=bootstrap, **how)

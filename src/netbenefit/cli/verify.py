@@ -29,6 +29,7 @@ def verify(
     allow_unchecked: Annotated[
         bool, typer.Option("--allow-unchecked", help="Exit code 0 instead of 3.")
     ] = False,
+    files: options.FileOptions,
     debug: options.Debug = False,
 ) -> None:
     """Check a card and its certificate against the data they were made from.
@@ -39,7 +40,7 @@ def verify(
     but not everything was recounted (with --sample).  What the rows do not show is listed as
     stated, not recounted: a teacher's net benefit, figures of other rows, labels of the card.
     """
-    from netbenefit.cli.rows import open_data, outcome_column, read_for_card
+    from netbenefit.cli.rows import format_of, open_data, outcome_column, read_for_card
     from netbenefit.common import InputError
     from netbenefit.data import RawFile, find_source
 
@@ -50,15 +51,16 @@ def verify(
 
     record = Certificate.load(certificate)
     texts = {term.feature for term in record.problem.terms if term.kind == "text"}
-    file = open_data(find_source(data), stream=False, as_text=texts)
+    file = open_data(find_source(data, format_of(files)), stream=False, as_text=texts)
     assert isinstance(file, RawFile)
-    outcome, weight = read_for_card(scorecard, file.columns, named)
+    rows = read_for_card(scorecard, file, named)
+    outcome, weight = rows.outcome, rows.weight
     target, _ = outcome_column(scorecard, file.columns, named)
-    with terminal.warnings_as_notes():
+    with terminal.warnings_as_notes(place=rows.place):
         verdict = verify(
             scorecard,
             record,
-            file.columns,
+            rows.columns(),
             outcome.event,
             sample_weight=weight,
             sample=sample,

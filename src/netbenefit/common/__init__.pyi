@@ -6,6 +6,7 @@ from .checks import (
     LeakWarning as LeakWarning,
     Message as Message,
     Remedy as Remedy,
+    RowNumber as RowNumber,
     SmallTableWarning as SmallTableWarning,
     by_name as by_name,
     check_binary as check_binary,
@@ -21,7 +22,9 @@ from .checks import (
     drop_it as drop_it,
     exact_number as exact_number,
     meaning_of as meaning_of,
+    raise_all as raise_all,
     read_parts as read_parts,
+    rows_named as rows_named,
     setting as setting,
     shorten as shorten,
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, NamedTuple
@@ -48,6 +49,20 @@ def drop_it(name: str = "NAME") -> Remedy:
     return Remedy("drop it", f"drop it (--drop {shlex.quote(name)})")
 
 
+class RowNumber(NamedTuple):
+    """A row of a table, by its place; people who have a file are told its line instead."""
+
+    row: int
+
+    def __str__(self) -> str:
+        return f"row {self.row}"
+
+    @property
+    def options(self) -> str:
+        """What a person counts, who is not told the line of a file."""
+        return f"row {self.row + 1}"
+
+
 class Message:
     """A text for users, parts of which have other words on the command line."""
 
@@ -58,12 +73,21 @@ class Message:
 
     def in_options(self) -> str:
         """Return the text in the words of the command line."""
-        return "".join(p.options if isinstance(p, Remedy) else str(p) for p in self.args)
+        return "".join(
+            p.options if isinstance(p, Remedy | RowNumber) else str(p) for p in self.args
+        )
+
+    def name_rows(self, name: Callable[[int], Any]) -> None:
+        """Put what rows are called in the place of their numbers."""
+        self.args = tuple(name(p.row) if isinstance(p, RowNumber) else p for p in self.args)
 
 
-def read_parts(data: Sequence[Any]) -> tuple[str | Remedy, ...]:
+def read_parts(data: Sequence[Any]) -> tuple[str | Remedy | RowNumber, ...]:
     """Return the parts of a message that JSON made lists of."""
-    return tuple(part if isinstance(part, str) else Remedy(*part) for part in data)
+    return tuple(
+        part if isinstance(part, str) else RowNumber(*part) if len(part) == 1 else Remedy(*part)
+        for part in data
+    )
 
 
 class InputError(Message, ValueError):
@@ -80,6 +104,33 @@ class SmallTableWarning(InputWarning):
 
 class LeakWarning(InputWarning):
     """A column gives away the outcome, as if it was recorded afterwards."""
+
+
+#: Errors to tell at once; the rest are counted.
+_MOST_ERRORS = 10
+
+
+def raise_all(errors: Sequence[InputError]) -> None:
+    """Raise what was found wrong, all at once; nothing if that is nothing."""
+    if len(errors) == 1:
+        raise errors[0]
+    parts: list[Any] = []
+    for number, error in enumerate(errors[:_MOST_ERRORS], 1):
+        parts += [f" ({number}) ", *error.args]
+    if errors:
+        more = len(errors) - _MOST_ERRORS
+        rest = f" … and {more:,} more." if more > 0 else ""
+        raise InputError(f"{len(errors):,} columns cannot be used as they are:", *parts, rest)
+
+
+@contextmanager
+def rows_named(name: Callable[[int], Any]) -> Iterator[None]:
+    """Say in errors what rows are called: a line of a file, or their number in a larger table."""
+    try:
+        yield
+    except InputError as error:
+        error.name_rows(name)
+        raise
 
 
 def shorten(items: Sequence[Any], limit: int = 5) -> str:
@@ -156,8 +207,10 @@ def check_binary(y: ArrayLike, *, name: str = "y_true") -> NDArray[np.bool_]:
     if bad.size:
         row = int(bad[0])
         raise InputError(
-            f"{name} must hold only 0 and 1, but row {row} holds {array[row].item()!r}"
-            f" ({bad.size} such rows). Recode the outcome, or drop those rows."
+            f"{name} must hold only 0 and 1, but ",
+            RowNumber(row),
+            f" holds {array[row].item()!r} ({bad.size} such rows). Recode the outcome, or drop "
+            "those rows.",
         )
     return array.astype(np.bool_)
 
@@ -178,8 +231,9 @@ def check_weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if bad.size:
         row = int(bad[0])
         raise InputError(
-            f"sample_weight must be finite and not negative, but row {row} has "
-            f"{weights[row].item()!r} ({bad.size} such rows). Drop those rows or set 0."
+            "sample_weight must be finite and not negative, but ",
+            RowNumber(row),
+            f" has {weights[row].item()!r} ({bad.size} such rows). Drop those rows or set 0.",
         )
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -204,15 +258,19 @@ def check_risks(risk: ArrayLike, n_rows: int, *, name: str = "risk") -> FloatArr
     missing = np.flatnonzero(np.isnan(risks))
     if missing.size:
         raise InputError(
-            f"{name} is missing (nan) in row {int(missing[0])} ({missing.size} such rows). Drop "
-            "those rows, or fill in what the model needs to predict them."
+            f"{name} is missing (nan) in ",
+            RowNumber(int(missing[0])),
+            f" ({missing.size} such rows). Drop those rows, or fill in what the model needs to "
+            "predict them.",
         )
     bad = np.flatnonzero(~((risks >= 0) & (risks <= 1)))
     if bad.size:
         row = int(bad[0])
         raise InputError(
-            f"{name} must lie in [0, 1], but row {row} has {risks[row].item()!r} ({bad.size} such "
-            "rows). Turn scores into probabilities first."
+            f"{name} must lie in [0, 1], but ",
+            RowNumber(row),
+            f" has {risks[row].item()!r} ({bad.size} such rows). Turn scores into probabilities "
+            "first.",
         )
     return risks
 

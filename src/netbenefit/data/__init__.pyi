@@ -18,6 +18,7 @@ from .engine import (
     is_lazy as is_lazy,
 )
 from .files import (
+    FileFormat as FileFormat,
     RawFile as RawFile,
     write_csv as write_csv,
 )

@@ -7,10 +7,12 @@ import importlib.util
 import os
 import re
 import threading
+import warnings
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,15 +21,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import plain_array
-from netbenefit.common import Display, InputError, Remedy, at, check_names
+from netbenefit.common import Display, InputError, InputWarning, Remedy, at, check_names
 from netbenefit.data.files import (
     MISSING,
+    FileFormat,
     RawFile,
     check_not_empty,
     format_of,
     is_gzip,
+    lines_of,
     raw_file,
-    read_header,
+    read_layout,
     rewrite,
 )
 from netbenefit.data.sources import Engine, Source, attach_database, duckdb_errors, name, text
@@ -53,12 +57,13 @@ _ALONE = 2**20
 
 
 class _Part(NamedTuple):
-    """A CSV file, and what is needed to read it."""
+    """A file of cells, and what is needed to read it."""
 
     named: Path  #: the file that users named
     file: Path  #: the same, or a copy of it
     header: tuple[str, ...]
     separator: str
+    kinds: tuple[str, ...] = ()  #: the types of columns, where the file says them
 
     def read(self, *others: _Part) -> str:
         """Return SQL for all cells of this file, and others like it, as h0, h1 and so on."""
@@ -77,11 +82,58 @@ class _Part(NamedTuple):
             f"hive_partitioning = false){rows}"
         )
 
-    def copied(self, folder: Path) -> _Part:
-        """Return a plain copy; a line that is wrong is an error."""
-        copy = folder / f"copy {len(list(folder.iterdir()))}.csv"
-        rewrite(self.named, copy)
+    def copied(self, folder: Path, how: FileFormat) -> _Part:
+        """Return a plain copy; lines that are wrong are an error."""
+        if self.kinds:
+            return self
+        copy = _new_file(folder)
+        rewrite(self.named, how, copy)
         return self._replace(file=copy)
+
+    def lines(self, how: FileFormat) -> Iterator[int]:
+        """Return the line of the file that each row begins in."""
+        if not self.kinds:
+            return lines_of(self.named, how)
+        from netbenefit.data.xlsx import rows_of_sheet
+
+        return rows_of_sheet(self.named, how.sheet)
+
+    @classmethod
+    def of(cls, file: Path, how: FileFormat, folder: Path) -> _Part:
+        """Look at a file; all but plain CSV files are copied."""
+        if format_of(file) == "xlsx":
+            from netbenefit.data.xlsx import copy_sheet
+
+            copy = _new_file(folder)
+            names, kinds = copy_sheet(file, how.sheet, copy)
+            return cls(file, copy, names, ",", kinds)
+        layout = read_layout(file, how)
+        part = cls(file, file, layout.names, layout.separator)
+        # DuckDB expects all lines to end like the first one, even if that is inside a name.
+        return part if layout.is_plain else part.copied(folder, how)
+
+
+def _new_file(folder: Path) -> Path:
+    return folder / f"copy {len(list(folder.iterdir()))}.csv"
+
+
+class _Cells(NamedTuple):
+    """All cells of some files."""
+
+    place: str  #: where SQL finds them, in columns c0, c1, …
+    columns: tuple[str, ...]  #: the names of these
+    differing: dict[str, str]  #: columns that some files do not have, with a sentence about it
+    parts: list[_Part]  #: in the order of their rows
+
+    def place_of(self, how: FileFormat, row: int) -> str:
+        """Say where a row stands, by the line of its file."""
+        for part in self.parts:
+            for line in part.lines(how):
+                if not row:
+                    kind = "row" if part.kinds else "line"
+                    return f"{kind} {line}" + f" of {part.named}" * (len(self.parts) > 1)
+                row -= 1
+        raise InputError("a file has changed while it was read. Try again.")
 
 
 def escaped(file: Path) -> str:
@@ -89,23 +141,15 @@ def escaped(file: Path) -> str:
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(file))
 
 
-def _read_cells(
-    engine: Engine, source: Source, on_disk: bool, keep_all: bool = False
-) -> tuple[str, tuple[str, ...], dict[str, str]]:
-    """Read the cells of CSV files with the same columns, in any order, once.
+def _read_cells(engine: Engine, source: Source, on_disk: bool, keep_all: bool = False) -> _Cells:
+    """Read the cells of files with the same columns, in any order, once.
 
-    Return where SQL finds them, in columns c0, c1, …; the names of these columns; and those that
-    some files do not have, with a sentence about it.  A first column without a name names the rows:
-    it is left out, unless all columns are to be kept.
+    A first column without a name names the rows: it is left out, unless all columns are to be kept.
     """
     import duckdb
 
-    parts = []
-    for file in source.files:
-        header, separator, is_one_line = read_header(file)
-        part = _Part(file, file, header, separator)
-        # DuckDB expects all lines to end like the first one, even if that is inside a name.
-        parts.append(part if is_one_line else part.copied(engine.folder))
+    how = source.how
+    parts = [_Part.of(file, how, engine.folder) for file in source.files]
     if keep_all:
         named = _row_name([one for part in parts for one in part.header])
         parts = [
@@ -117,18 +161,19 @@ def _read_cells(
         place, n_rows = _store(engine, parts, columns, on_disk)
     except (duckdb.InvalidInputException, duckdb.IOException):
         parts = [
-            part if _is_readable(engine, part) else part.copied(engine.folder) for part in parts
+            part if _is_readable(engine, part) else part.copied(engine.folder, how)
+            for part in parts
         ]
         place, n_rows = _store(engine, parts, columns, on_disk)
     if _is_in_doubt(engine, parts, place, len(columns)):
-        parts = [part.copied(engine.folder) for part in parts]
+        parts = [part.copied(engine.folder, how) for part in parts]
         place, n_rows = _store(engine, parts, columns, on_disk)
     if not n_rows:
         raise InputError(f"{source.shown}: there are no rows below the header. Add some.")
     for part in parts:
         if "" in part.header:
             _check_unnamed(engine, part)
-    return place, columns, differing
+    return _Cells(place, columns, differing, [part for group in _groups(parts) for part in group])
 
 
 def _absent_columns(headers: Mapping[Path, Collection[str]]) -> dict[str, str]:
@@ -146,11 +191,8 @@ def _store(
     engine: Engine, parts: Sequence[_Part], columns: Sequence[str], on_disk: bool
 ) -> tuple[str, int]:
     """Store all cells, because text is slow to read; return where, and how many rows."""
-    groups: dict[tuple[Any, ...], list[_Part]] = {}
-    for part in parts:
-        groups.setdefault((*part[2:], part.file == part.named, is_gzip(part.file)), []).append(part)
     queries = []
-    for first, *others in groups.values():
+    for first, *others in _groups(parts):
         at = {column: f"h{k}" for k, column in enumerate(first.header)}
         chosen = (f"{at.get(one, 'NULL::VARCHAR')} AS c{k}" for k, one in enumerate(columns))
         queries.append(f"SELECT {', '.join(chosen)} {first.read(*others)}")
@@ -162,6 +204,15 @@ def _store(
     else:
         place, store = "cells", f"CREATE OR REPLACE TEMP TABLE cells AS {query}"
     return place, int(engine.connection.execute(store).fetchall()[0][0])
+
+
+def _groups(parts: Sequence[_Part]) -> list[list[_Part]]:
+    """Put files together that are read alike."""
+    groups: dict[tuple[Any, ...], list[_Part]] = {}
+    for part in parts:
+        alike = (part.header, part.separator, part.file == part.named, is_gzip(part.file))
+        groups.setdefault(alike, []).append(part)
+    return list(groups.values())
 
 
 def _row_name(taken: Collection[str]) -> str:
@@ -200,8 +251,8 @@ def _is_readable(engine: Engine, part: _Part) -> bool:
 
 def _typed(
     connection: Any,
-    place: str,
-    columns: Sequence[str],
+    source: Source,
+    cells: _Cells,
     as_text: Collection[str],
     distinct: bool,
     used: Collection[str] | None = None,
@@ -211,6 +262,7 @@ def _typed(
     ``distinct`` looks at distinct cells only, which is quicker where memory can hold them.  Columns
     that are not ``used`` stay text where a number would lose digits, as those of a patient's id.
     """
+    place, columns = cells.place, cells.columns
     alone = "DISTINCT " if distinct else ""
     every = " UNION ALL ".join(
         f"SELECT {k} AS k, raw FROM (SELECT {alone}c{k} AS raw FROM {place})"
@@ -224,19 +276,100 @@ def _typed(
         f"bool_and({test}) FILTER (cell IS NOT NULL)" for test in (whole, number, boolean)
     )
     found = connection.sql(
-        f"SELECT k, bool_or(raw IS DISTINCT FROM cell), bool_or({_LOSES}), {all_are} "
+        f"SELECT k, bool_or(raw IS DISTINCT FROM cell), bool_or({_LOSES}), {_COMMAS}, {all_are} "
         f"FROM (SELECT k, raw, {_meant('raw')} AS cell FROM ({every})) GROUP BY k ORDER BY k"
     ).fetchall()
+    commas = {columns[k]: _Commas._make([*row[2:7], row[8]]) for k, *row in found}
+    decimal = _with_decimal_commas(source, cells, commas, as_text)
+    said = _kinds_said(cells.parts)
     typed = []
-    for k, changed, loses, *tests in found:
+    for k, changed, loses, *rest in found:
+        tests, column = rest[5:], columns[k]
         kinds = ["BIGINT", "DOUBLE", "BOOLEAN"]
         kind = next((kind for kind, is_so in zip(kinds, tests, strict=True) if is_so), "VARCHAR")
-        if columns[k] in as_text or (loses and used is not None and columns[k] not in used):
-            kind = "VARCHAR"
-        elif tests == [None] * 3:  # every cell is missing
+        if tests == [None] * 3:  # every cell is missing
             kind = "DOUBLE"
-        typed.append(f"{_meant(f'c{k}') if changed else f'c{k}'}::{kind}")
+        kind = said.get(column, kind)
+        cell = _meant(f"c{k}") if changed else f"c{k}"
+        if column in decimal:
+            cell, kind = f"replace({cell}, ',', '.')", "DOUBLE"
+        if column in as_text or (loses and used is not None and column not in used):
+            kind = "VARCHAR"
+        typed.append(f"{cell}::{kind}")
     return typed
+
+
+def _kinds_said(parts: Sequence[_Part]) -> dict[str, str]:
+    """The types of columns that all files state, as workbooks do; text where they differ."""
+    found: dict[str, str] = {}
+    for part in parts:
+        for column, kind in zip(part.header, part.kinds, strict=bool(part.kinds)):
+            before = found.setdefault(column, kind)
+            if before != kind:
+                numbers = {before, kind} == {"BIGINT", "DOUBLE"}
+                found[column] = "DOUBLE" if numbers else "VARCHAR"
+    return found
+
+
+# Numbers with a comma: "1,5" is a decimal, "1,234,567" is not, and "1,234" may be either.  A file
+# has decimal commas where something else separates its cells, some number can only be a decimal,
+# none can only have thousands, and no column has decimal points.  Otherwise --decimal has to say
+# so; without it such columns are text, which is refused where numbers are expected.
+
+_COMMA = "'^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$'"
+_MAY_BE_THOUSANDS = "'^[+-]?[1-9][0-9]{0,2},[0-9]{3}$'"
+_THOUSANDS = "'^[+-]?[0-9]{1,3}((,[0-9]{3}){2,}|(,[0-9]{3})+[.][0-9]+)$'"
+_COMMAS = f"""
+bool_and(regexp_matches(cell, '^[+-]?([0-9]*,)?[0-9]+([eE][+-]?[0-9]+)?$')),
+min(cell) FILTER (regexp_matches(cell, {_COMMA})),
+bool_or(regexp_matches(cell, {_COMMA}) AND NOT regexp_matches(cell, {_MAY_BE_THOUSANDS})),
+min(cell) FILTER (contains(cell, '.')),
+bool_or(regexp_matches(cell, {_THOUSANDS}))
+"""
+
+
+class _Commas(NamedTuple):
+    """What the cells of a column say about commas."""
+
+    all_fit: bool | None  #: whether all cells are numbers, if a comma is the decimal sign
+    comma: str | None  #: a number with a comma
+    clear: bool | None  #: whether some comma cannot separate thousands
+    point: str | None  #: a cell with a point
+    thousands: bool | None  #: whether some comma can only separate thousands
+    numbers: bool | None  #: whether all cells are numbers, if a point is the decimal sign
+
+
+def _with_decimal_commas(
+    source: Source, cells: _Cells, found: Mapping[str, _Commas], as_text: Collection[str]
+) -> list[str]:
+    """Return the columns whose numbers have decimal commas."""
+    given = source.how.decimal
+    said = _kinds_said(cells.parts)
+    looked = {n: one for n, one in found.items() if n not in as_text and n not in said}
+    points = {n: one.point for n, one in looked.items() if one.numbers and one.point}
+    commas = {n: one.comma for n, one in looked.items() if one.all_fit and one.comma}
+    if given == "," and points:
+        listed = ", ".join(f"{n!r} (such as {cell})" for n, cell in points.items())
+        raise InputError(
+            f"{source.shown}: --decimal , but columns have numbers with a point: {listed}. Write "
+            "all numbers in one way, or call those columns categorical."
+        )
+    if given is None:
+        clear = any(looked[n].clear for n in commas)
+        thousands = any(one.thousands for one in looked.values())
+        if points or thousands or not clear or any(part.separator == "," for part in cells.parts):
+            return []
+        listed = ", ".join(f"{n!r} (such as {cell})" for n, cell in commas.items())
+        warnings.warn(
+            InputWarning(
+                f"{source.shown}: read with decimal commas: {listed}. If the commas separate "
+                "thousands, say so: ",
+                Remedy("decimal='.'", "--decimal '.'"),
+                ".",
+            ),
+            stacklevel=2,
+        )
+    return list(commas) if given != "." else []
 
 
 def _meant(cell: str) -> str:
@@ -249,32 +382,45 @@ def _meant(cell: str) -> str:
 # -- into memory: one file, or what a query finds --------------------------------------------------
 
 
-def read_table(path: str | Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]:
-    """Read a CSV or Parquet file: its columns by name, in their order.
+def read_table(
+    path: str | Path,
+    text: Collection[str] = (),
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+) -> dict[str, NDArray[Any]]:
+    """Read a CSV, Excel or Parquet file: its columns by name, in their order.
 
-    A CSV file names its columns in the first line.  Cells are separated by commas, semicolons or
-    tabs, as the first two lines tell.  A first column without a name that tells the rows apart is
-    left out.  Columns of ``text`` are text even where all cells look like numbers.
+    A CSV file names its columns in the first line.  Its delimiter (comma, semicolon, tab or bar),
+    decimal sign and encoding are found out where they are clear.  A first column without a name
+    that tells the rows apart is left out.  Columns of ``text`` are text even where all cells look
+    like numbers.  A workbook with more than one sheet needs the name of one.
     """
-    return read_raw(path, text).columns
+    return read_raw(path, text, FileFormat(delimiter, decimal, encoding, sheet)).columns
 
 
-def read_raw(path: str | Path, text: Collection[str] = ()) -> RawFile:
+def read_raw(
+    path: str | Path, text: Collection[str] = (), how: FileFormat | None = None
+) -> RawFile:
     """Read a file as :func:`read_table` does, and keep the categories of a Parquet file."""
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path} is a folder. Name the file in it.")
     if not path.exists():
         raise InputError(f"{path}: no such file. Check the name and the folder.")
-    source = Source(format_of(path), str(path), (path,))
+    how = how or FileFormat()
+    source = Source(format_of(path), str(path), (path,), how=how)
     with Engine() as engine, duckdb_errors(source):
         if source.kind == "parquet":
             return _read_parquet(engine.connection, path)
-        place, columns, _ = _read_cells(engine, source, on_disk=False)
-        typed = _typed(engine.connection, place, columns, text, distinct=True)
+        cells = _read_cells(engine, source, on_disk=False)
+        typed = _typed(engine.connection, source, cells, text, distinct=True)
         named = ", ".join(f"{cell} AS c{k}" for k, cell in enumerate(typed))
-        arrays = arrays_of(engine.connection.sql(f"SELECT {named} FROM {place}"))
-        return RawFile(dict(zip(columns, arrays, strict=True)))
+        arrays = arrays_of(engine.connection.sql(f"SELECT {named} FROM {cells.place}"))
+        columns = dict(zip(cells.columns, arrays, strict=True))
+        return RawFile(columns, place=partial(cells.place_of, how))
 
 
 def _read_parquet(connection: Any, path: Path) -> RawFile:
@@ -414,6 +560,8 @@ class OpenTable(AbstractContextManager["OpenTable"]):
     differing: dict[str, str] = field(default_factory=dict)
     #: SQL for all columns and one that identifies a row, the same each time; None if impossible.
     keyed: str | None = None
+    #: Says where a row stands, such as "line 7", if files tell.
+    place_of: Callable[[int], str] | None = None
 
     @property
     def connection(self) -> Any:
@@ -448,6 +596,17 @@ class OpenTable(AbstractContextManager["OpenTable"]):
             self.connection.sql(f"{query} {drawn}"),
         )
 
+    def without_missing(self, column: str) -> OpenTable:
+        """Return the table of the rows that have a value in a column."""
+        kept = f"WHERE {name(column)} IS NOT NULL"
+        kinds = dict(zip(self.columns, map(str, self.relation().types), strict=True))
+        if kinds[column] in ("FLOAT", "DOUBLE"):
+            kept += f" AND NOT isnan({name(column)})"
+        query = f"SELECT * FROM ({self.query}) {kept}"
+        n_rows = int(self.connection.sql(f"SELECT count(*) FROM ({query})").fetchall()[0][0])
+        keyed = None if self.keyed is None else f"SELECT * FROM ({self.keyed}) {kept}"
+        return replace(self, query=query, keyed=keyed, n_rows=n_rows)
+
     def check_columns(self, names: Collection[str]) -> None:
         """Refuse to use columns that are not alike in all files."""
         for column in names:
@@ -465,7 +624,8 @@ class OpenTable(AbstractContextManager["OpenTable"]):
             if _has_pyarrow() and any(str(kind).startswith("ENUM") for kind in relation.types):
                 fetch = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
                 return raw_file(fetch(), self.source.shown)  # it keeps categories
-            return RawFile(dict(zip(columns or self.columns, arrays_of(relation), strict=True)))
+            arrays = dict(zip(columns or self.columns, arrays_of(relation), strict=True))
+            return RawFile(arrays, place=self.place_of)
 
     def close(self) -> None:
         """Close the database, and remove what it left on disk."""
@@ -493,7 +653,7 @@ def open_source(
     engine = engine or Engine()
     try:
         with duckdb_errors(source):
-            if source.kind == "csv":
+            if source.kind in ("csv", "xlsx"):
                 return _open_csv(source, engine, as_text, used)
             if source.kind == "parquet":
                 return _open_parquet(source, engine)
@@ -512,17 +672,18 @@ def open_source(
 def _open_csv(
     source: Source, engine: Engine, as_text: Collection[str], used: Collection[str] | None
 ) -> OpenTable:
-    place, columns, differing = _read_cells(engine, source, True, keep_all=used is not None)
-    _check_case(source, columns)
-    typed = _typed(engine.connection, place, columns, as_text, distinct=False, used=used)
-    named = ", ".join(f"{c} AS {name(one)}" for c, one in zip(typed, columns, strict=True))
+    cells = _read_cells(engine, source, True, keep_all=used is not None)
+    _check_case(source, cells.columns)
+    typed = _typed(engine.connection, source, cells, as_text, distinct=False, used=used)
+    named = ", ".join(f"{c} AS {name(one)}" for c, one in zip(typed, cells.columns, strict=True))
     file = engine.folder / "rows.parquet"
     engine.connection.execute(
-        f"COPY (SELECT {named} FROM {place}) TO {text(file)} (FORMAT parquet)"
+        f"COPY (SELECT {named} FROM {cells.place}) TO {text(file)} (FORMAT parquet)"
     )
     (engine.folder / "cells.parquet").unlink()
     read = f"read_parquet({text(escaped(file))}"
-    return _open_rows(source, engine, read, "''", differing)
+    place_of = partial(cells.place_of, source.how)
+    return _open_rows(source, engine, read, "''", cells.differing, place_of=place_of)
 
 
 def _open_parquet(source: Source, engine: Engine) -> OpenTable:
@@ -536,12 +697,12 @@ def _open_parquet(source: Source, engine: Engine) -> OpenTable:
 
 
 def _open_rows(
-    source: Source, engine: Engine, read: str, file: str, differing: dict[str, str]
+    source: Source, engine: Engine, read: str, file: str, differing: dict[str, str], **more: Any
 ) -> OpenTable:
     """Open what ``read_parquet(…`` reads; ``file`` is SQL for what a row's file is called."""
     options = f"filename = {text(_KEY)}, file_row_number = true"
     keyed = (f"hash({file}, file_row_number)", f"{read}, {options})")
-    return _open(source, engine, f"{read})", keyed, differing=differing)
+    return _open(source, engine, f"{read})", keyed, differing=differing, **more)
 
 
 def _open(
@@ -658,8 +819,10 @@ def size_of_file(source: Source) -> Size:
     """Estimate the size of one CSV file from its first lines; a Parquet file states its own."""
     file = source.files[0]
     n_bytes = source.n_bytes
-    if format_of(file) == "parquet":
+    if source.kind == "parquet":
         return Size(_rows_of_parquet(file), True, n_bytes)
+    if source.kind == "xlsx":  # a sheet has at most 1,048,576 rows
+        return Size(0, False, n_bytes)
     whole = n_bytes * (_PACKED if is_gzip(file) else 1)
     try:
         with gzip.open(file, "rb") if is_gzip(file) else open(file, "rb") as opened:

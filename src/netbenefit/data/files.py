@@ -1,4 +1,4 @@
-"""Tables from files: CSV and Parquet, both read by DuckDB.
+"""Tables from files: CSV, Excel and Parquet, all read by DuckDB.
 
 Columns of booleans, integers and floats are numpy arrays of that kind, those of text are object
 arrays.  Missing is NaN among numbers and None among text.
@@ -9,25 +9,33 @@ file, all of it, to name the line.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
+import io
+import re
+import warnings
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import Frame, plain_number
-from netbenefit.common import InputError, Table, at, check_names, replacing
+from netbenefit.common import InputError, InputWarning, Remedy, Table, at, check_names, replacing
 
 _CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET = (".parquet", ".pq")
+_XLSX = (".xlsx", ".xlsm")
 #: How the name of a readable file may end.
-SUFFIXES = (*_CSV, *_PARQUET)
+SUFFIXES = (*_CSV, *_XLSX, *_PARQUET)
+#: Problems of a file to list; the rest are counted.
+_MOST_PROBLEMS = 10
 
 #: Cells that mean "not known".
 MISSING = frozenset({"", "NA", "N/A", "NaN", "nan", "NULL", "null"})
@@ -35,12 +43,53 @@ _BOOLEANS = {"true": True, "false": False}
 _INT64 = 2**63
 
 
-class RawFile:
-    """A table from a file: plain columns by name, and a data frame where these have categories."""
+@dataclass(frozen=True)
+class FileFormat:
+    """How text files and workbooks are to be read; what is None is found out."""
 
-    def __init__(self, columns: dict[str, NDArray[Any]], frame: Any = None) -> None:
+    delimiter: str | None = None  #: what separates cells
+    decimal: str | None = None  #: the sign before decimals: a point or a comma
+    encoding: str | None = None
+    sheet: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise InputError(
+                *_named("delimiter", self.delimiter),
+                " must be one sign, such as ; or |, or a tab.",
+            )
+        if self.decimal not in (None, ".", ","):
+            raise InputError(*_named("decimal", self.decimal), " must be a point or a comma.")
+        if self.decimal is not None and self.decimal == self.delimiter:
+            raise InputError(*_named("decimal", self.decimal), " separates cells already.")
+        try:
+            codecs.lookup(self.encoding or "utf-8")
+        except LookupError:
+            raise InputError(
+                *_named("encoding", self.encoding),
+                " is not known. Write one such as utf-8, cp1252, cp1250, latin-1 or utf-16.",
+            ) from None
+
+
+def _named(name: str, value: Any) -> tuple[Remedy]:
+    return (Remedy(f"{name}={value!r}", f"--{name} {value}"),)
+
+
+class RawFile:
+    """A table from a file: plain columns by name, and a data frame where these have categories.
+
+    ``place`` says where a row stands, such as "line 7"; by default it is counted from 1.
+    """
+
+    def __init__(
+        self,
+        columns: dict[str, NDArray[Any]],
+        frame: Any = None,
+        place: Callable[[int], str] | None = None,
+    ) -> None:
         self.columns = columns
         self._frame = frame
+        self.place = place or (lambda row: f"row {row + 1}")
 
     def rows(self, names: Sequence[str], kept: NDArray[np.intp] | None = None) -> Any:
         """Return some columns, of all rows or of those ``kept``, for a binner."""
@@ -68,13 +117,15 @@ def check_not_empty(place: str, n_columns: int, n_rows: int = 1) -> None:
             raise InputError(f"{place}: the table has no {what}. Add some.")
 
 
-def format_of(path: Path) -> Literal["csv", "parquet"]:
+def format_of(path: Path) -> Literal["csv", "xlsx", "parquet"]:
     """Return the format of a file by its name."""
     name = path.name.lower()
     if name.endswith(_PARQUET):
         return "parquet"
     if name.endswith(_CSV):
         return "csv"
+    if name.endswith(_XLSX):
+        return "xlsx"
     raise InputError(
         f"{path}: cannot tell the format from the name. It has to end in one of "
         f"{', '.join(SUFFIXES)}."
@@ -106,96 +157,263 @@ def is_gzip(path: Path) -> bool:
     return path.name.lower().endswith(".gz")
 
 
-def read_header(path: Path) -> tuple[tuple[str, ...], str, bool]:
-    """Return a CSV file's column names, what separates cells, and whether it is one line."""
-    with _opened(path) as reader:
-        names = _header(next(reader), path)
-        return names, reader.dialect.delimiter, reader.line_num == 1
+class CsvLayout(NamedTuple):
+    """What is needed to read a CSV file."""
+
+    names: tuple[str, ...]
+    separator: str
+    encoding: str
+    is_plain: bool  #: whether the header is one line, and the text is UTF-8
 
 
-def rewrite(path: Path, copy: Path) -> None:
-    """Copy a CSV file as plainly as it can be written, or name the line that is wrong.
+def read_layout(path: Path, how: FileFormat) -> CsvLayout:
+    """Read the header of a CSV file, and find out how the file is written."""
+    encoding = _find_encoding(path, how)
+    with _opened(path, how, encoding) as reader:
+        names = read_names(next(reader), path, "the first line")
+        plain = reader.line_num == 1 and encoding == "utf-8-sig"
+        return CsvLayout(names, reader.dialect.delimiter, encoding, plain)
+
+
+def rewrite(path: Path, how: FileFormat, copy: Path) -> None:
+    """Copy a CSV file as plainly as it can be written, or name the lines that are wrong.
 
     DuckDB words its errors differently from version to version, and refuses files whose lines end
     in several ways, which is not the user's concern.
     """
-    with _opened(path) as reader, open(copy, "w", encoding="utf-8", newline="") as file:
-        separator = reader.dialect.delimiter
-        writer = csv.writer(file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL)
-        header = next(reader)
-        writer.writerow(range(len(header)))  # the names are not read again
-        for row in reader:
-            if len(row) == len(header):
-                writer.writerow(row)
-            elif row:  # a blank line is no row
-                raise InputError(
-                    f"{path}, line {reader.line_num}: {len(row)} cells, but the header names "
-                    f"{len(header)} columns. Repair the line; a cell that holds a separator needs "
-                    "quotes."
+    problems: list[str] = []
+    with open(copy, "w", encoding="utf-8", newline="") as file:
+        writer: Any = None
+        for line, row in _records(path, how, problems):
+            if writer is None:
+                separator, width = row.separator, len(row.names)
+                writer = csv.writer(
+                    file, delimiter=separator, lineterminator="\n", quoting=csv.QUOTE_ALL
                 )
+                writer.writerow(range(width))  # the names are not read again
+            elif len(row) == width:
+                writer.writerow(row)
+            else:
+                number = f"{len(row)} cell{'s' * (len(row) != 1)}"
+                problems.append(f"line {line}: {number}, but the header names {width} columns")
+    if problems:
+        raise InputError(
+            list_problems(path, problems),
+            " Repair the lines; a cell that holds a separator needs quotes.",
+        )
+
+
+def lines_of(path: Path, how: FileFormat) -> Iterator[int]:
+    """Return the line of a CSV file in which each row of the table begins."""
+    return (line for line, _ in islice(_records(path, how, []), 1, None))
+
+
+def list_problems(path: Path, problems: Sequence[str]) -> str:
+    """Put all problems of a file into one sentence."""
+    more = len(problems) - _MOST_PROBLEMS
+    rest = f"; and {more:,} more" if more > 0 else ""
+    one = len(problems) == 1
+    return f"{path}{', ' if one else ': '}{'; '.join(problems[:_MOST_PROBLEMS])}{rest}."
+
+
+def _records(path: Path, how: FileFormat, problems: list[str]) -> Iterator[tuple[int, Any]]:
+    """Return the layout, then each row that is not blank, with the line where it begins.
+
+    A line that no CSV file can have ends the table, and is added to the problems.
+    """
+    layout = read_layout(path, how)
+    with _opened(path, how, layout.encoding) as reader:
+        next(reader)
+        yield 1, layout
+        while True:
+            line = reader.line_num + 1
+            try:
+                row = next(reader, None)
+            except csv.Error as error:
+                problems.append(f"line {line}: {error}")
+                return
+            if row is None:
+                return
+            if row:  # a blank line is no row
+                yield line, row
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _opened(path: Path, how: FileFormat, encoding: str) -> Iterator[Any]:
     """Open a file for Python's CSV reader; report what is wrong with one that cannot be read."""
-    reader: Any = None
+    with _reading(path), _unpacked(path) as packed:
+        try:
+            with io.TextIOWrapper(packed, encoding=encoding, newline="") as file:
+                yield _reader(file, path, how)
+        except csv.Error as error:
+            raise InputError(f"{path}, line 1: {error}. Repair the line.") from None
+        except UnicodeError:
+            raise InputError(
+                f"{path}: not {how.encoding or encoding} text. ", *_NAME_ENCODING
+            ) from None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     try:
-        # utf-8-sig skips the mark that spreadsheets put in front.
-        opened = gzip.open if is_gzip(path) else open
-        with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
-            reader = _reader(file, path)
-            yield reader
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: {error}. Repair the line.") from None
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{path}: not UTF-8 text. Save it as CSV in UTF-8 (or rename it, if it is Parquet)."
-        ) from None
+        yield
     except (gzip.BadGzipFile, zlib.error, EOFError):
         raise InputError(f"{path}: not a whole gzip file. Fetch or compress it again.") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}).") from None
 
 
-def _reader(file: IO[str], path: Path) -> Any:
+def _unpacked(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb") if is_gzip(path) else open(path, "rb"))
+
+
+# How a file encodes its text: a mark at its start says so; else it is UTF-8 if all of it can be;
+# else, if every other byte is 0, UTF-16; else Western European text of Windows, if it looks like
+# words of these languages.  Anything else has to be named.
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_NAME_ENCODING = (
+    "Name its encoding, ",
+    Remedy("such as encoding='cp1250'", "such as --encoding cp1250"),
+    ", or save it in UTF-8 (or rename it, if it is Parquet).",
+)
+_LETTERS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüý"
+_SIGNS = "\xa0€‚„…†‡‰‹›‘’“”•–—™¡¢£¥§©«®°±²³´µ¶·¹º»¼½¾¿×÷"
+_NO_WESTERN = re.compile(
+    rf"[{_LETTERS}]{{3}}"  # Cyrillic and Greek words have hardly any ASCII letters
+    rf"|[A-Za-z{_LETTERS}](?![’‘–—·\xa0])[{_SIGNS}][A-Za-z{_LETTERS}]"
+    rf"|[^\t\n\r\x20-\x7f{_LETTERS}{_SIGNS}]"
+)
+_LOOK = 2**20
+
+
+def _find_encoding(path: Path, how: FileFormat) -> str:
+    if how.encoding is not None:
+        name = codecs.lookup(how.encoding).name
+        return "utf-8-sig" if name in ("utf-8", "ascii") else name
+    with _reading(path), _unpacked(path) as file:
+        head = file.read(_LOOK)
+        for mark, encoding in _MARKS.items():
+            if head.startswith(mark):
+                return encoding
+        if b"\0" in head and (encoding := _utf_16(head)):
+            return encoding
+        decoder, chunk = codecs.getincrementaldecoder("utf-8")(), head
+        try:
+            while chunk:
+                decoder.decode(chunk)
+                chunk = file.read(_LOOK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            pass
+        else:
+            return "utf-8-sig"
+    return _western(path)
+
+
+def _utf_16(head: bytes) -> str:
+    """Which UTF-16 the first line is in, if every other byte is 0; else nothing."""
+    for zeros, others, encoding in ((1, 0, "utf-16-le"), (0, 1, "utf-16-be")):
+        line = head.split(b"\n")[0]
+        line = line[: len(line) // 2 * 2]
+        if line and not any(line[zeros::2]) and all(line[others::2]):
+            return encoding
+    return ""
+
+
+def _western(path: Path) -> str:
+    with _reading(path), _unpacked(path) as file:
+        content = file.read()
+    refusal = InputError(f"{path}: not UTF-8 text. ", *_NAME_ENCODING)
+    try:
+        text = content.decode("cp1252")
+    except UnicodeDecodeError:
+        raise refusal from None
+    if _NO_WESTERN.search(text):
+        raise refusal
+    word = re.search(r"\w*[^\x00-\x7f]\w*", text)
+    warnings.warn(
+        InputWarning(
+            f"{path} is not UTF-8 and was read as cp1252, with words such as "
+            f"{word[0] if word else ''!r}. If that is wrong, name its encoding: ",
+            Remedy("encoding=name", "--encoding NAME"),
+            ".",
+        ),
+        stacklevel=2,
+    )
+    return "cp1252"
+
+
+_SAMPLE = 50  #: records that tell what separates cells
+
+
+def _reader(file: IO[str], path: Path, how: FileFormat) -> Any:
     """Return a reader of the whole file, with the separator that its first lines suggest."""
     first = file.readline()
     if not first.strip():
         what = "the first line is blank" if first else "the file is empty"
         raise InputError(f"{path}: {what}. The first line has to name the columns.")
-    second = file.readline()
-    delimiter = _delimiter(first, second, path)
+    sample = [first, *islice(file, _SAMPLE)]
+    delimiter = how.delimiter or _delimiter(sample, path)
     # As in DuckDB, a cell may have blanks before its opening quote.
-    lines = chain((first, second), file)
+    lines = chain(sample, file)
     return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=True)
 
 
-def _delimiter(header: str, row: str, path: Path) -> str:
-    """Tab in a .tsv; elsewhere comma, semicolon or tab, whichever header and first row agree on."""
+def _delimiter(sample: Sequence[str], path: Path) -> str:
+    """Tab in a .tsv; elsewhere the sign that separates all of the first lines alike."""
     if ".tsv" in path.name.lower():
         return "\t"
-    found = [d for d in (",", ";", "\t") if d in header]
-    agreed = {d: n for d in found if (n := _width(header, d)) > 1 and n == _width(row, d)}
-    return max(agreed, key=agreed.__getitem__) if agreed else next(iter(found), ",")
+    found = [d for d in (",", ";", "\t", "|") if d in sample[0]]
+    alike = {d: n for d in found if (n := _width(sample, d)) > 1}
+    if len(alike) > 1:
+        ways = " or ".join(f"{_sign(d)} ({n} columns)" for d, n in alike.items())
+        raise InputError(
+            f"{path}: cells may be separated by {ways}. Say by which: ",
+            Remedy("delimiter=';'", "--delimiter ';'"),
+            ".",
+        )
+    if alike:
+        return next(iter(alike))
+    agrees = {d: n for d in found if (n := _width(sample[:2], d)) > 1}
+    return max(agrees, key=agrees.__getitem__) if agrees else next(iter(found), ",")
 
 
-def _width(line: str, delimiter: str) -> int:
-    """Return the number of cells of a line; 0 where it is unknown."""
+def _sign(delimiter: str) -> str:
+    return {"\t": "a tab"}.get(delimiter, repr(delimiter))
+
+
+def _width(lines: Sequence[str], delimiter: str) -> int:
+    """Return the number of cells of all lines; 0 where it differs, or is unknown."""
     try:
-        return len(next(csv.reader([line], delimiter=delimiter), ()))
+        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
     except csv.Error:
         return 0
+    if len(lines) > _SAMPLE:
+        del rows[-1]  # it may go on
+    return len(rows[0]) if len({len(row) for row in rows}) == 1 else 0
 
 
-def _header(cells: list[str], path: Path) -> tuple[str, ...]:
+def read_names(cells: Sequence[str], path: Path, place: str) -> tuple[str, ...]:
+    """Check the names of columns; a first one may be empty."""
     names = [cell.strip() for cell in cells]
     if all(name in MISSING or isinstance(read_cell(name), int | float) for name in names):
         raise InputError(
-            f"{path}: the first line names no columns, it holds {names[0]!r}. Put a line with the "
+            f"{path}: {place} names no columns, it holds {names[0]!r}. Put a line with the "
             "names of the columns in front."
         )
-    if names.count("") > 1:
-        raise InputError(f"{path}: {names.count('')} columns have no name. Name them all.")
+    unnamed = [k for k, name in enumerate(names, 1) if not name]
+    if unnamed not in ([], [1]):
+        raise InputError(
+            f"{path}: columns without a name in {place}: {', '.join(map(str, unnamed))}. Name them "
+            "all; only a first column of row names may do without."
+        )
     with at(str(path)):
         return check_names(names)
 

@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import Frame, as_value
-from netbenefit.common import FloatArray, InputError, Remedy, check_binary, meaning_of, shorten
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    Remedy,
+    RowNumber,
+    check_binary,
+    meaning_of,
+    shorten,
+)
 from netbenefit.data.files import read_cell
 from netbenefit.data.patterns import PatternTable
 
@@ -88,8 +96,9 @@ def learner_of_codes(model: Any) -> Any:
     """Return a copy that learns from 0 and 1, whatever label it was to take for the event."""
     from sklearn.base import clone  # late: it takes seconds
 
-    names = [n for n in model.get_params() if n == "pos_label" or n.endswith("__pos_label")]
-    return clone(model).set_params(**dict.fromkeys(names))
+    params = model.get_params().items()
+    asked = [n for n, v in params if v is not None and f"_{n}".endswith("_pos_label")]
+    return clone(model).set_params(**dict.fromkeys(asked)) if asked else clone(model)
 
 
 def event_place(classes: Sequence[Any], model: Any) -> int:
@@ -160,18 +169,15 @@ def _choose_event(
 
 
 def check_no_missing(labels: Sequence[Any], what: str, counts: Any = None, least: int = 0) -> None:
-    """Refuse missing labels: of each row, or of groups with so many rows; the words are the same.
-
-    Only rows have numbers, which a terminal therefore never shows.
-    """
+    """Refuse missing labels: of each row, or of groups with so many rows."""
     missing = [k for k, label in enumerate(labels) if as_value(what, label, "any") is None]
     count = max(least, len(missing) if counts is None else sum(int(counts[k]) for k in missing))
     if count:
         many = count > 1
-        row = f", {'the first ' * many}in row {missing[0]}" if counts is None else ""
+        where = [f", {'the first ' * many}in ", RowNumber(missing[0])] if counts is None else []
         found = f"{count:,} {'labels are' if many else 'label is'} missing"
         drop = f". Drop {'those rows' if many else 'that row'}."
-        raise InputError(f"{what}: {found}", Remedy(row, ""), drop)
+        raise InputError(f"{what}: {found}", *where, drop)
 
 
 def match_labels(y: Any, classes: Sequence[Any], model: str) -> NDArray[np.bool_]:
@@ -183,8 +189,10 @@ def match_labels(y: Any, classes: Sequence[Any], model: str) -> NDArray[np.bool_
     strange = np.flatnonzero(~(event | (labels == classes[0])))
     if strange.size:
         raise InputError(
-            f"y holds labels that {model!r} does not know ({shorten(list(classes))}), the first "
-            f"in row {int(strange[0])}: {labels[strange[:1]].tolist()[0]!r}."
+            f"y holds labels that {model!r} does not know ({shorten(list(classes))}), the first ",
+            "in ",
+            RowNumber(int(strange[0])),
+            f": {labels[strange[:1]].tolist()[0]!r}.",
         )
     return np.asarray(event, dtype=np.bool_)
 
@@ -292,8 +300,9 @@ def _labels(y: Any, what: str) -> NDArray[Any]:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         row = int(np.flatnonzero(~np.isfinite(labels))[0])
         raise InputError(
-            f"Unknown label type: continuous. {what} holds {labels[row].item()!r} in row {row}, but"
-            f" an outcome has two labels. {_LIMIT}"
+            f"Unknown label type: continuous. {what} holds {labels[row].item()!r} in ",
+            RowNumber(row),
+            f", but an outcome has two labels. {_LIMIT}",
         )
     return labels
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit.cards import ColumnInfo, Frame, is_one_row, plain_array, plain_number
-from netbenefit.common import InputError, Remedy, by_name, check_names, drop_it, shorten
+from netbenefit.common import InputError, Remedy, RowNumber, by_name, check_names, drop_it, shorten
 
 #: What a raw column is made of, whatever it means.
 Storage = Literal["boolean", "number", "text", "text numbers", "mixed", "date", "empty", "other"]
@@ -290,8 +290,9 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     row, text = odd[0] if odd else (0, "")
     words = list(dict.fromkeys(text.strip() for _, text in found))
     return InputError(
-        f"column {column.name!r} mixes numbers with text, such as {text!r} in row {row} "
-        f"({shorten(words)}). If the text means missing, name it as a special code (",
+        f"column {column.name!r} mixes numbers with text, such as {text!r} in ",
+        RowNumber(row),
+        f" ({shorten(words)}). If the text means missing, name it as a special code (",
         Remedy(
             f"special={{{column.name!r}: {words[:3]!r}}}",
             "--special " + shlex.quote(f"{column.name}={','.join(words[:3])}"),
@@ -307,9 +308,12 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
 def comma_error(column: RawColumn, row: int, text: str) -> InputError:
     """The error for a number with a comma or a sign, which may mean two things."""
     return InputError(
-        f"column {column.name!r} holds numbers as text with commas or signs, such as {text!r} in "
-        f"row {row}: a thousand or a decimal, a share or a hundred times that? Write plain numbers "
-        "(1234 or 1.234), call the column categorical if these are codes, or ",
+        f"column {column.name!r} holds numbers as text with commas or signs, such as {text!r} in ",
+        RowNumber(row),
+        ": a thousand or a decimal, a share or a hundred times that? Write plain numbers (1234 or "
+        "1.234), ",
+        Remedy("", "say that all commas are decimal (--decimal ,), "),
+        "call the column categorical if these are codes, or ",
         drop_it(column.name),
         ".",
     )

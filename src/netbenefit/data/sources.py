@@ -19,9 +19,9 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from netbenefit.common import InputError, shorten
-from netbenefit.data.files import SUFFIXES, format_of
+from netbenefit.data.files import SUFFIXES, FileFormat, format_of
 
-Kind = Literal["csv", "parquet", "duckdb", "postgresql"]
+Kind = Literal["csv", "xlsx", "parquet", "duckdb", "postgresql"]
 
 _DATABASES = (".duckdb", ".ddb")
 _SCHEMES = {"duckdb": "duckdb", "postgresql": "postgresql", "postgres": "postgresql"}
@@ -42,11 +42,14 @@ class Source:
     table: str | None = None  #: the table in a database, as it was written
     #: How to reach a database; may hold a password, and is left out of ``repr``.
     address: str = field(default="", repr=False)
+    how: FileFormat = field(default_factory=FileFormat)  #: how to read files of text, and workbooks
 
     @property
     def is_plain_file(self) -> bool:
-        """Whether this is one CSV or Parquet file, which needs no database to be read."""
-        return self.kind in ("csv", "parquet") and len(self.files) == 1 and self.folder is None
+        """Whether this is one file, which needs no database to be read."""
+        return (
+            self.kind in ("csv", "xlsx", "parquet") and len(self.files) == 1 and self.folder is None
+        )
 
     @property
     def label(self) -> str:
@@ -59,8 +62,8 @@ class Source:
         return sum(file.stat().st_size for file in self.files)
 
 
-def find_source(data: Sequence[str]) -> Source:
-    """Find what arguments of the command line name.
+def find_source(data: Sequence[str], how: FileFormat | None = None) -> Source:
+    """Find what arguments of the command line name, and say how to read it.
 
     They are files; patterns such as ``data/**/*.parquet``; a folder of Parquet or CSV files; or one
     address, ``duckdb:///file.db?table=t`` or ``postgresql://user@host/base?table=t``.
@@ -80,11 +83,15 @@ def find_source(data: Sequence[str]) -> Source:
     kinds = {format_of(file): file for file in files}
     if len(kinds) > 1:
         raise InputError(
-            f"CSV and Parquet files do not go together: {kinds['csv']}, {kinds['parquet']}. Name "
-            "files of one format."
+            f"files of several formats do not go together: {', '.join(map(str, kinds.values()))}. "
+            "Name files of one format."
         )
     shown = data[0] if len(data) == 1 else f"{data[0]} and {len(files) - 1} more"
-    return Source(next(iter(kinds)), shown, tuple(files), folder)
+    kind = next(iter(kinds))
+    how = how or FileFormat()
+    if how.sheet is not None and kind != "xlsx":
+        raise InputError(f"{shown} is no Excel workbook and has no sheets. Leave out --sheet.")
+    return Source(kind, shown, tuple(files), folder, how=how)
 
 
 def _files(text: str) -> list[Path]:

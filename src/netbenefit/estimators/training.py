@@ -251,7 +251,7 @@ def read_numeric(
         return {name: numeric_column(name, values) for name, values in columns.items()}
     except InputError as error:
         remedy = 'Or set binner="auto": it takes text and missing values.'
-        raise type(error)(f"{error} {remedy}") from None
+        raise type(error)(*error.args, f" {remedy}") from None
 
 
 def _check_names(estimator: Any, X: Any, reset: bool) -> None:
@@ -311,7 +311,8 @@ class CardClassifier(
 
     def _risk(self, X: Any) -> FloatArray:
         """Risk of each row, by the card."""
-        return np.asarray(self.scorecard_.risk(self._rows(X)), dtype=np.float64)
+        rows = self._rows(X)
+        return np.asarray(self.scorecard_.risk(rows), dtype=np.float64)
 
     @property
     def _repr_html_(self) -> Any:

@@ -18,6 +18,7 @@ from netbenefit.common import (
     InputError,
     IntArray,
     Remedy,
+    RowNumber,
     check_binary,
     check_risks,
     check_seed,
@@ -297,8 +298,10 @@ def _check_groups(groups: ArrayLike, n_rows: int) -> IntArray:
     missing = [i for i, v in items if not isinstance(v, str) and str(v) in unknown]
     if missing:
         raise InputError(
-            f"groups is missing in row {missing[0]} ({len(missing)} such rows). Give every row a "
-            "label; a row on its own gets one of its own."
+            "groups is missing in ",
+            RowNumber(int(missing[0])),
+            f" ({len(missing)} such rows). Give every row a "
+            "label; a row on its own gets one of its own.",
         )
     return rank(labels)
 

@@ -13,7 +13,16 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, has_fit_parameter
 
-from netbenefit.common import FloatArray, InputError, check_count, check_weights, setting, shorten
+from netbenefit.common import (
+    FloatArray,
+    InputError,
+    RowNumber,
+    check_count,
+    check_weights,
+    rows_named,
+    setting,
+    shorten,
+)
 from netbenefit.data import as_array, asked_label, check_both_classes, read_outcome
 from netbenefit.metrics import inner_model
 
@@ -294,7 +303,8 @@ def fit_model(model: Any, sample: Sample, rows: NDArray[np.intp], *, whole: bool
         last, prefix = _last_step(model)
         if getattr(last, "teacher", None) is not None:
             options[f"{prefix}groups"] = rows
-    model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **options)
+    with rows_named(lambda row: RowNumber(int(rows[row]))):  # of the whole table
+        model.fit(sample.X if whole else take_rows(sample.X, rows), sample.labels[rows], **options)
     result = getattr(inner_model(model), "result_", None)
     if getattr(result, "status", None) == "interrupted":
         raise KeyboardInterrupt  # a card of a broken-off search compares with no other

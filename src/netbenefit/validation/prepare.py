@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from netbenefit.cards import as_value, plain_number
-from netbenefit.common import FloatArray, InputError, check_weights
+from netbenefit.common import FloatArray, InputError, RowNumber, check_weights
 from netbenefit.data import RawColumn, RawTable, storage_of
 from netbenefit.validation.folds import weight_name
 
@@ -59,8 +59,9 @@ def _numbers(column: RawColumn) -> FloatArray:
     bad = np.flatnonzero(np.isinf(numbers))
     if bad.size:
         raise InputError(
-            f"column {column.name!r} is infinite in row {bad[0]} ({bad.size} such rows). Correct "
-            "them, or leave them empty."
+            f"column {column.name!r} is infinite in ",
+            RowNumber(int(bad[0])),
+            f" ({bad.size} such rows). Correct them, or leave them empty.",
         )
     return numbers
 
