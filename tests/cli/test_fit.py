@@ -223,7 +223,7 @@ def test_new_levels_and_new_holes_are_notes(fitted: tuple[str, Path, Path], tmp_
     rows["age"][3] = ""
     printed = run("evaluate", card, save(rows, tmp_path / "new.csv"))
     assert printed.count("note: column 'Raucher – früher?' holds 'vaper' (row 7") == 1
-    assert printed.count("note: column 'age' is missing in row 3") == 1
+    assert printed.count("note: column 'age' is missing in line 5") == 1
     assert "Warning" not in printed
     assert "AUROC" in printed
 
@@ -253,7 +253,7 @@ def test_missing_policies(table: Path) -> None:
     printed = run("fit", table, *FIT, "--missing", "impute", "--missing", "lactate=condition")
     assert re.search(r"^  lactate .*missing", printed, re.MULTILINE)
     message = error("fit", table, *FIT, "--missing", "lactate=refuse")
-    assert "column 'lactate' is missing in row" in message
+    assert "column 'lactate' is missing in line" in message
     assert "--missing lactate=condition or --missing lactate=impute" in message
 
 
@@ -594,13 +594,13 @@ def test_refusals(table: Path, options: list[object], message: str) -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        (["1", "2", "3", "x"] * 10, "column 'c' mixes numbers with text, such as 'x' in row 3"),
+        (["1", "2", "3", "x"] * 10, "column 'c' mixes numbers with text, such as 'x' in line 5"),
         (["1,5", "2,5", "3", "4"] * 10, "a thousand or a decimal, a share or a hundred"),
         (["1,5", "2,5", "3", "4"] * 10, "or drop it (--drop c)."),
         ([""] * 40, "no column could be turned into a condition: 'c': every value is missing"),
         (["2024-01-02"] * 40, "no column could be turned into a condition: 'c': it holds dates"),
         ([7] * 40, "no column could be turned into a condition"),
-        (["inf", "1"] * 20, "column 'c' holds inf in row 0"),
+        (["inf", "1"] * 20, "column 'c' holds inf in line 2"),
     ],
 )
 def test_bad_columns(tmp_path: Path, column: list[object], message: str) -> None:
@@ -611,7 +611,7 @@ def test_bad_columns(tmp_path: Path, column: list[object], message: str) -> None
 def test_numbers_alone_point_to_the_binner(tmp_path: Path) -> None:
     path = save({"y": [0, 1] * 20, "c": ["", 1, 2, 3] * 10}, tmp_path / "t.csv")
     message = error("fit", path, "--target", "y", "--binner", "none")
-    assert "missing values in column 'c' (10, the first in row 0). With --binner none" in message
+    assert "column 'c' has 10 missing values, the first in line 2. With --binner none" in message
     assert "--binner auto takes both" in message
     assert "With --binner none" in error("sizes", path, "--target", "y", "--binner", "none")
 

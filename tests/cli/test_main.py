@@ -328,10 +328,10 @@ def test_errors_speak_of_options(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("y,x,z\n0,1,2\n1,,3\n1,NA,4\n", "missing values in column 'x' (2, the first in row 1)"),
+        ("y,x,z\n0,1,2\n1,,3\n1,NA,4\n", "column 'x' has 2 missing values, the first in line 3"),
         ("y,x,z\n0,,2\n1,2,\n", "--drop x --drop z"),
         ("y,a b\n0,\n1,2\n", "--drop 'a b'"),
-        ("y,x\n0,1\n1,inf\n", "column 'x' has 1 infinite values (inf), the first in row 1"),
+        ("y,x\n0,1\n1,inf\n", "column 'x' has 1 infinite values (inf), the first in line 3"),
         ("y,x\n0,1\n,2\n", "column 'y': 1 label is missing. Drop that row."),
         ("y,x\n1,1\n1,2\n", "column 'y' holds one class only: every row is 1"),
         ("y,x\n0,1\n1,1\n", "every column is constant ('x')"),
@@ -351,7 +351,7 @@ def test_negative_row_weights(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("y,x,w\n0,1,1\n1,2,-1\n")
     message = error("fit", path, "--target", "y", "--sample-weight", "w", *NUMBERS)
-    assert "sample_weight must be finite and not negative, but row 1 has -1.0" in message
+    assert "sample_weight must be finite and not negative, but line 3 has -1.0" in message
 
 
 def test_files_that_are_not_there(tmp_path: Path, table: Path, card_file: Path) -> None:
@@ -384,7 +384,7 @@ def test_evaluate_refusals(card_file: Path, table: Path, tmp_path: Path) -> None
     gap = people()
     gap["fever"] = np.where(gap["cough"], "", gap["fever"].astype(str))
     gaps = save(gap, tmp_path / "d.csv")
-    assert "column 'fever' is missing in row" in error("evaluate", card_file, gaps)
+    assert "column 'fever' is missing in line" in error("evaluate", card_file, gaps)
     assert "column 'fever' holds" in error(
         "evaluate", card_file, save({**gap, "fever": gap["town"]}, tmp_path / "e.csv")
     )

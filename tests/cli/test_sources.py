@@ -11,6 +11,7 @@ import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+import xlsxwriter
 
 from netbenefit import RiskScoreClassifier, Scorecard, Thresholds
 from netbenefit.cards import PerUnit, Rule
@@ -335,3 +336,84 @@ def test_score_refuses(clinic: Path, card: Path, tmp_path: Path) -> None:
     again = tmp_path / "b.parquet"
     assert "has a column 'card_score' already" in error("score", card, out, "--out", again)
     assert not again.exists()
+
+
+# -- files as offices write them -------------------------------------------------------------------
+
+
+def office_files(folder: Path) -> dict[str, list[object]]:
+    """The same patients as CSV, as German CSV and as a workbook; some without an outcome."""
+    columns = patients()
+    columns["died"][:3] = ["", "NA", ""]
+    plain = save(columns, folder / "plain.csv")
+    commas = {n: [str(v).replace(".", ",") for v in column] for n, column in columns.items()}
+    german = save(commas, folder / "german.csv", delimiter=";")
+    german.write_bytes(german.read_text(encoding="utf-8").encode("cp1252"))
+    book = xlsxwriter.Workbook(str(folder / "book.xlsx"))
+    for name in ("Notes", "Patients"):
+        sheet = book.add_worksheet(name)
+        sheet.write_row(0, 0, list(columns))
+        for k, row in enumerate(zip(*columns.values(), strict=True), 1):
+            sheet.write_row(k, 0, [None if cell == "" else cell for cell in row])
+    book.close()
+    return {
+        "plain": [plain],
+        "german": [german, "--decimal", ",", "--encoding", "cp1252"],
+        "found": [german],
+        "book": [folder / "book.xlsx", "--sheet", "Patients"],
+        "stream": [german, "--stream"],
+    }
+
+
+def test_files_of_offices_give_the_same_card(tmp_path: Path) -> None:
+    files = office_files(tmp_path)
+    options = [one for one in OPTIONS if one != "-q"]
+    for name, data in files.items():
+        printed = run("fit", *data, *options, "--out", tmp_path / f"{name}.json")
+        assert "note: 3 rows have no 'died': left out." in printed
+        assert ("read with decimal commas" in printed) == (name in ("found", "stream"))
+        assert same(tmp_path / "plain.json", tmp_path / f"{name}.json"), name
+    card = tmp_path / "plain.json"
+    measured_on = [measured(card, *data) for data in files.values()]
+    assert all(one == measured_on[0] for one in measured_on[:-1])
+    out = tmp_path / "scored.csv"
+    run("score", card, files["book"][0], "--sheet", "Patients", "--out", out)
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 601
+
+
+def test_errors_name_the_line_of_the_file_or_the_row_of_the_sheet(tmp_path: Path) -> None:
+    columns = patients()
+    columns["lactate"][10] = "high"
+    columns["visits"][20] = "many"
+    file = save(columns, tmp_path / "t.csv")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    file.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    message = error("fit", file, *FIT)
+    assert "2 columns cannot be used as they are: (1) column 'lactate' mixes" in message
+    assert "such as 'high' in line 23" in message
+    assert "such as 'many' in line 43" in message
+    for command in ("validate", "sizes", "compare"):
+        ask = ["--target", "died", "--thresholds", "0.1:0.5:0.1", "--time-limit", 1, "--folds", 2]
+        models = ["--models", "scorecard"] if command == "compare" else []
+        assert "such as 'high' in line 23" in error(command, file, *ask, *models)
+    book = xlsxwriter.Workbook(str(tmp_path / "t.xlsx"))
+    sheet = book.add_worksheet()
+    for k, row in enumerate([list(columns), *zip(*columns.values(), strict=True)]):
+        sheet.write_row(k + 2, 1, [None if cell == "" else cell for cell in row])
+    book.close()
+    assert "such as 'high' in row 14" in error("fit", tmp_path / "t.xlsx", *FIT)
+
+
+def test_labels_that_are_not_clear_are_asked_for(clinic: Path, tmp_path: Path) -> None:
+    columns = patients()
+    columns["died"] = ["died" if one == "yes" else "survived" for one in columns["died"]]
+    file = save(columns, tmp_path / "t.csv")
+    said = "holds died and survived. Say which of them is the event: --positive died or --positive"
+    for more in ([], ["--stream"]):
+        assert said in error("fit", file, *FIT, *more)
+        out, plain = tmp_path / "card.json", tmp_path / "yes.json"
+        printed = run("fit", file, *OPTIONS, *more, "--positive", "died", "--out", out)
+        assert "Risk of died" in printed
+        run("fit", clinic / "patients.csv", *OPTIONS, *more, "--out", plain)
+        assert same(out, plain)
+        assert measured(out, file) == measured(plain, clinic / "patients.csv")

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -63,6 +62,7 @@ class _Part(NamedTuple):
     file: Path  #: the same, or a copy of it
     header: tuple[str, ...]
     separator: str
+    how: FileFormat  #: how it is read, all of it found out
     kinds: tuple[str, ...] = ()  #: the types of columns, where the file says them
 
     def read(self, *others: _Part) -> str:
@@ -82,21 +82,21 @@ class _Part(NamedTuple):
             f"hive_partitioning = false){rows}"
         )
 
-    def copied(self, folder: Path, how: FileFormat) -> _Part:
+    def copied(self, folder: Path) -> _Part:
         """Return a plain copy; lines that are wrong are an error."""
         if self.kinds:
             return self
         copy = _new_file(folder)
-        rewrite(self.named, how, copy)
+        rewrite(self.named, self.how, copy)
         return self._replace(file=copy)
 
-    def lines(self, how: FileFormat) -> Iterator[int]:
+    def lines(self) -> Iterator[int]:
         """Return the line of the file that each row begins in."""
         if not self.kinds:
-            return lines_of(self.named, how)
+            return lines_of(self.named, self.how)
         from netbenefit.data.xlsx import rows_of_sheet
 
-        return rows_of_sheet(self.named, how.sheet)
+        return rows_of_sheet(self.named, self.how.sheet)
 
     @classmethod
     def of(cls, file: Path, how: FileFormat, folder: Path) -> _Part:
@@ -106,11 +106,12 @@ class _Part(NamedTuple):
 
             copy = _new_file(folder)
             names, kinds = copy_sheet(file, how.sheet, copy)
-            return cls(file, copy, names, ",", kinds)
+            return cls(file, copy, names, ",", how, kinds)
         layout = read_layout(file, how)
-        part = cls(file, file, layout.names, layout.separator)
+        how = replace(how, encoding=layout.encoding, delimiter=layout.separator)
+        part = cls(file, file, layout.names, layout.separator, how)
         # DuckDB expects all lines to end like the first one, even if that is inside a name.
-        return part if layout.is_plain else part.copied(folder, how)
+        return part if layout.is_plain else part.copied(folder)
 
 
 def _new_file(folder: Path) -> Path:
@@ -125,10 +126,10 @@ class _Cells(NamedTuple):
     differing: dict[str, str]  #: columns that some files do not have, with a sentence about it
     parts: list[_Part]  #: in the order of their rows
 
-    def place_of(self, how: FileFormat, row: int) -> str:
+    def place_of(self, row: int) -> str:
         """Say where a row stands, by the line of its file."""
         for part in self.parts:
-            for line in part.lines(how):
+            for line in part.lines():
                 if not row:
                     kind = "row" if part.kinds else "line"
                     return f"{kind} {line}" + f" of {part.named}" * (len(self.parts) > 1)
@@ -148,8 +149,7 @@ def _read_cells(engine: Engine, source: Source, on_disk: bool, keep_all: bool = 
     """
     import duckdb
 
-    how = source.how
-    parts = [_Part.of(file, how, engine.folder) for file in source.files]
+    parts = [_Part.of(file, source.how, engine.folder) for file in source.files]
     if keep_all:
         named = _row_name([one for part in parts for one in part.header])
         parts = [
@@ -161,12 +161,11 @@ def _read_cells(engine: Engine, source: Source, on_disk: bool, keep_all: bool = 
         place, n_rows = _store(engine, parts, columns, on_disk)
     except (duckdb.InvalidInputException, duckdb.IOException):
         parts = [
-            part if _is_readable(engine, part) else part.copied(engine.folder, how)
-            for part in parts
+            part if _is_readable(engine, part) else part.copied(engine.folder) for part in parts
         ]
         place, n_rows = _store(engine, parts, columns, on_disk)
     if _is_in_doubt(engine, parts, place, len(columns)):
-        parts = [part.copied(engine.folder, how) for part in parts]
+        parts = [part.copied(engine.folder) for part in parts]
         place, n_rows = _store(engine, parts, columns, on_disk)
     if not n_rows:
         raise InputError(f"{source.shown}: there are no rows below the header. Add some.")
@@ -420,7 +419,7 @@ def read_raw(
         named = ", ".join(f"{cell} AS c{k}" for k, cell in enumerate(typed))
         arrays = arrays_of(engine.connection.sql(f"SELECT {named} FROM {cells.place}"))
         columns = dict(zip(cells.columns, arrays, strict=True))
-        return RawFile(columns, place=partial(cells.place_of, how))
+        return RawFile(columns, place=cells.place_of)
 
 
 def _read_parquet(connection: Any, path: Path) -> RawFile:
@@ -682,8 +681,7 @@ def _open_csv(
     )
     (engine.folder / "cells.parquet").unlink()
     read = f"read_parquet({text(escaped(file))}"
-    place_of = partial(cells.place_of, source.how)
-    return _open_rows(source, engine, read, "''", cells.differing, place_of=place_of)
+    return _open_rows(source, engine, read, "''", cells.differing, place_of=cells.place_of)
 
 
 def _open_parquet(source: Source, engine: Engine) -> OpenTable:

@@ -60,8 +60,6 @@ class FileFormat:
             )
         if self.decimal not in (None, ".", ","):
             raise InputError(*_named("decimal", self.decimal), " must be a point or a comma.")
-        if self.decimal is not None and self.decimal == self.delimiter:
-            raise InputError(*_named("decimal", self.decimal), " separates cells already.")
         try:
             codecs.lookup(self.encoding or "utf-8")
         except LookupError:
@@ -372,6 +370,9 @@ def _delimiter(sample: Sequence[str], path: Path) -> str:
         return "\t"
     found = [d for d in (",", ";", "\t", "|") if d in sample[0]]
     alike = {d: n for d in found if (n := _width(sample, d)) > 1}
+    if len(alike) > 1:  # a sign inside quotes leaves halves of them
+        whole = {d: n for d, n in alike.items() if not _has_quotes(sample, d)}
+        alike = whole or alike
     if len(alike) > 1:
         ways = " or ".join(f"{_sign(d)} ({n} columns)" for d, n in alike.items())
         raise InputError(
@@ -389,10 +390,15 @@ def _sign(delimiter: str) -> str:
     return {"\t": "a tab"}.get(delimiter, repr(delimiter))
 
 
+def _has_quotes(lines: Sequence[str], delimiter: str) -> bool:
+    rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
+    return any('"' in cell for row in rows for cell in row)
+
+
 def _width(lines: Sequence[str], delimiter: str) -> int:
     """Return the number of cells of all lines; 0 where it differs, or is unknown."""
     try:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row]
+        rows = [row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True) if row]
     except csv.Error:
         return 0
     if len(lines) > _SAMPLE:
