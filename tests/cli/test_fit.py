@@ -222,7 +222,7 @@ def test_new_levels_and_new_holes_are_notes(fitted: tuple[str, Path, Path], tmp_
     rows["Raucher – früher?"][7] = "vaper"
     rows["age"][3] = ""
     printed = run("evaluate", card, save(rows, tmp_path / "new.csv"))
-    assert printed.count("note: column 'Raucher – früher?' holds 'vaper' (row 7") == 1
+    assert printed.count("note: column 'Raucher – früher?' holds 'vaper' (line 9") == 1
     assert printed.count("note: column 'age' is missing in line 5") == 1
     assert "Warning" not in printed
     assert "AUROC" in printed
@@ -581,7 +581,7 @@ def test_a_table_of_numbers_still_goes_per_unit(tmp_path: Path) -> None:
         (["--max-per-column", "0"], "the limit of MaxPerColumn"),
         (["--binner", "magic"], "--binner 'magic' is not known. Use auto, none, net_benefit"),
         (["--binner", "nothing.json"], "--binner nothing.json: no such file"),
-        (["--binner", "none"], "text in columns 'patient_id'"),
+        (["--binner", "none"], "column 'patient_id' holds text, such as 'P"),
         (["--binner", "none"], "--binner auto takes both"),
         (["--binner", "none", "--cuts", "age=9"], "--cuts: --binner none takes columns as they"),
         (["--binner", "none", "--numeric", "age", "--missing", "impute"], "--numeric, --missing: "),
