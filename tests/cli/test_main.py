@@ -270,7 +270,10 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
     ("options", "message"),
     [
         (["--target", "sick"], "--target names column 'sick', which the table does not have"),
-        (["--target", "ill", *NUMBERS], "column 'town' holds text, such as 'Bonn' in line 2. With --binner"),
+        (
+            ["--target", "ill", *NUMBERS],
+            "column 'town' holds text, such as 'Bonn' in line 2. With --binner",
+        ),
         (["--target", "ill", *NUMBERS], "--binner auto takes both. Or: encode text as numbers"),
         (["--target", "ill", *NUMBERS], "or leave out columns: --drop town"),
         ([*FIT, "--drop", "x"], "--drop names column 'x'"),
