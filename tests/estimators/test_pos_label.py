@@ -73,7 +73,7 @@ def test_the_event_that_was_asked_for_is_measured() -> None:
     )
     assert repr(one.to_table()) == repr(other.to_table())
     both = [
-        compare({"a": model, "b": "logistic"}, X, labels, cv=3).means("aunbc")
+        compare({"a": model, "b": "logistic"}, X, labels, folds=3).means("aunbc")
         for model, labels in ((plain, died), (asked, y))
     ]
     assert both[0] == both[1]
