@@ -26,6 +26,7 @@ from netbenefit import (
     Include,
     InputError,
     MaxFPR,
+    MaxQuestions,
     MinTPR,
     RiskScoreClassifier,
     RSSDNBClassifier,
@@ -630,7 +631,8 @@ def test_a_default_card_asks_at_most_eight_questions() -> None:
     model = make_model(penalty=0.0, teacher=None, solver="local").fit(X, y)
     assert model.result_.questions == 8
     assert list(model.other_sizes().kept) == [3, 5, 11]
-    for free in ({"max_questions": None}, {"max_features": 11}):
+    limit = {"constraints": [MaxQuestions(10)]}
+    for free in ({"max_questions": None}, {"max_features": 11}, limit):
         assert clone(model).set_params(**free).fit(X, y).result_.questions > 8
     path = size_path(model, X, y, folds=2, sizes=[8, 10])
     assert path.results[10].questions == 10

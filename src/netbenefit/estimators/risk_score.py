@@ -49,7 +49,15 @@ from netbenefit.estimators.training import (
     warn_of_teaching,
 )
 from netbenefit.metrics import Thresholds, ThresholdsLike, Weights, as_thresholds
-from netbenefit.problem import Constraint, Monotone, Penalty, Problem, SolverResult
+from netbenefit.problem import (
+    Constraint,
+    MaxFeatures,
+    MaxQuestions,
+    Monotone,
+    Penalty,
+    Problem,
+    SolverResult,
+)
 from netbenefit.solvers import (
     Callback,
     LiveLine,
@@ -110,7 +118,8 @@ class RiskScoreClassifier(CardClassifier):
     max_questions : int, "auto" or None, default="auto"
         Largest number of questions: raw (or combined) columns that rules are about.  ``"auto"`` is
         8, so that a person can add the points up in their head, or no limit where ``max_features``
-        is given; None is no limit.  :meth:`other_sizes` says what fewer and more would keep.
+        or a constraint limits rules or questions; None is no limit.  :meth:`other_sizes` says what
+        fewer and more would keep.
     sign : mapping, default=None
         ``{"age": "+", "haemoglobin": "-"}``: columns whose points may not be negative, or not
         positive.  With a binner: along which points never fall, or never rise.
@@ -533,7 +542,9 @@ class RiskScoreClassifier(CardClassifier):
     def _most_questions(self) -> int | None:
         if self.max_questions != "auto":
             return self.max_questions
-        return ADDABLE if self.max_features is None else None
+        given = self.constraints if isinstance(self.constraints, Sequence) else ()
+        limited = any(isinstance(one, MaxFeatures | MaxQuestions) for one in given)
+        return None if limited or self.max_features is not None else ADDABLE
 
     def _grid(self) -> Thresholds:
         return self.thresholds_

@@ -600,7 +600,8 @@ def compare(
     max_features : int, optional
         Largest number of rules of scorecards that are called by name.
     max_questions : int, optional
-        Largest number of questions of ``"scorecard"``.
+        Largest number of questions of ``"scorecard"``; by default as in
+        :class:`RiskScoreClassifier`.
     teacher, prior_strength
         Of ``"scorecard"``, as in :class:`RiskScoreClassifier`.  A column of given risks is not a
         feature of the other models.
