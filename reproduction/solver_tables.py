@@ -96,7 +96,8 @@ def computational_markdown(summary: Summary) -> str:
         "ended by itself before its time was up, without a proof.",
         "RSS-DNB is the published integer program on HiGHS, which starts from a short search of "
         "ours; RSS-DNB, our engine, is the same objective by our own search and proof.",
-        "Gap and status of RSS-DNB are what HiGHS reports, which nobody can recount.",
+        "Gap and status of RSS-DNB are what HiGHS reports, those of SLIM and RISKSLIM what our "
+        "search reports; nobody can recount them.",
         f"{MISSING} not run, or not reported.",
     ]
     return document(
