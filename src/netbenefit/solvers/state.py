@@ -30,7 +30,7 @@ from netbenefit.solvers.kernels.coordinates import (
     move,
     place,
 )
-from netbenefit.solvers.kernels.jit import inlined, internal, jit
+from netbenefit.solvers.kernels.jit import inlined, lean, lean_internal
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -115,7 +115,7 @@ def count_used(chain: Chain, points: Array) -> None:
     chain.size[SIZE], chain.size[ASKED] = chain.used.sum(), np.count_nonzero(chain.used)
 
 
-@internal
+@lean_internal
 def random(rng: Array) -> Any:
     """Next number in [0, 1) (splitmix64)."""
     rng[0] += _GOLDEN
@@ -126,7 +126,7 @@ def random(rng: Array) -> Any:
     return (z >> _S11) * (1.0 / 9007199254740992.0)
 
 
-@internal
+@lean_internal
 def keep(points: Array, value: Array, best: Array) -> None:
     """Remember the current points as the best."""
     value[1] = value[0]
@@ -134,7 +134,7 @@ def keep(points: Array, value: Array, best: Array) -> None:
         best[k] = points[k]
 
 
-@internal
+@lean_internal
 def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Array) -> Any:
     """Shifts that make one more of column k's companions zero, and how many they leave non-zero."""
     first, last = group[0], group[1]
@@ -158,7 +158,7 @@ def _list_shifts(column: Array, points: Array, group: Array, k: int, shifts: Arr
     return count
 
 
-@internal
+@lean_internal
 def weigh(chain: Chain, points: Array, k: int, group: Array) -> None:
     """Points of the answers to column k's question, and how many columns of a group count there."""
     question = chain.question[k]
@@ -171,7 +171,7 @@ def weigh(chain: Chain, points: Array, k: int, group: Array) -> None:
             chain.worth[1, a] += chain.answers[a, i]
 
 
-@internal
+@lean_internal
 def apart(chain: Chain, k: int, step: int, shift: int) -> Any:
     """How far answers lie beyond their largest difference, after ``weigh``.
 
@@ -187,7 +187,7 @@ def apart(chain: Chain, k: int, step: int, shift: int) -> Any:
     return max(0, high - low - chain.limits[1, question])
 
 
-@internal
+@lean_internal
 def _best_shift(chain: Chain, count: int, ends: Array, k: int, own: int, value: int) -> Any:
     """The shift that leaves the fewest non-zero points with points[k] = value, and how many.
 
@@ -236,7 +236,7 @@ def _list_values(columns: Columns, state: State, chain: Chain, k: int) -> Any:
     return count
 
 
-@internal
+@lean_internal
 def _draw(values: Array, sizes: Array, limit: int, top: int, heat: float, part: float) -> int:
     """Index at ``part`` of the softmax of the allowed values at this temperature."""
     total = 0.0
@@ -252,7 +252,7 @@ def _draw(values: Array, sizes: Array, limit: int, top: int, heat: float, part: 
     return top
 
 
-@internal
+@lean_internal
 def _shift(points: Array, group: Array, shift: int) -> None:
     """Take the same points off all columns of a one-hot group: no score changes its order."""
     if shift != 0:
@@ -260,12 +260,12 @@ def _shift(points: Array, group: Array, shift: int) -> None:
             points[i] -= shift
 
 
-@internal
+@lean_internal
 def _removable(columns: Columns, points: Array, j: int) -> Any:
     return points[j] != 0 and columns.column[j, LOWER] <= 0 <= columns.column[j, UPPER]
 
 
-@internal
+@lean_internal
 def change(columns: Columns, state: State, chain: Chain, k: int, value: int) -> None:
     """Give column k other points, and count its rule and its question."""
     question, old = chain.question[k], state.points[k]
@@ -277,7 +277,7 @@ def change(columns: Columns, state: State, chain: Chain, k: int, value: int) -> 
     move(columns, state, k, value)
 
 
-@internal
+@lean_internal
 def _close(columns: Columns, state: State, chain: Chain, question: int) -> bool:
     """Take all points off a question; False, with nothing done, where some have to stay."""
     points = state.points
@@ -291,7 +291,7 @@ def _close(columns: Columns, state: State, chain: Chain, question: int) -> bool:
     return True
 
 
-@internal
+@lean_internal
 def _make_room(columns: Columns, state: State, chain: Chain, k: int, j: int, descent: bool) -> Any:
     """Let column j, or its question, make room for column k where there is none.
 
@@ -310,7 +310,7 @@ def _make_room(columns: Columns, state: State, chain: Chain, k: int, j: int, des
     return 1
 
 
-@internal
+@lean_internal
 def _go_back(columns: Columns, state: State, chain: Chain) -> None:
     """Return to the points before the step."""
     for j in range(chain.kept.size):
@@ -318,7 +318,7 @@ def _go_back(columns: Columns, state: State, chain: Chain) -> None:
             change(columns, state, chain, j, chain.kept[j])
 
 
-@internal
+@lean_internal
 def _next_of_question(chain: Chain, free: Array, question: int, place: int) -> Any:
     """Place of the next free column of a question, from a place on; −1 for none."""
     for at in range(place, free.size):
@@ -327,7 +327,7 @@ def _next_of_question(chain: Chain, free: Array, question: int, place: int) -> A
     return -1
 
 
-@jit
+@lean
 def anneal(
     columns: Columns, state: State, chain: Chain, schedule: Array, begin: int, end: int
 ) -> int:
@@ -455,7 +455,7 @@ def start(columns: Columns, state: State, chain: Chain, points: Array, first: bo
         chain.best[:] = state.points
 
 
-@jit
+@lean
 def metropolis(
     columns: Columns, state: State, chain: Chain, schedule: Array, begin: int, end: int
 ) -> int:

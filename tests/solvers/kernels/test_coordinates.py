@@ -94,6 +94,16 @@ def test_few_valued_columns_with_many_rows_in_few_scores(data: st.DataObject) ->
 
 
 @given(data=st.data())
+@settings(max_examples=300)
+def test_tables_of_two_valued_columns_need_no_other_recipe(data: st.DataObject) -> None:
+    """Also where one column moves scores much farther than all others."""
+    most = data.draw(st.sampled_from([1, 5, 400]))
+    problem = data.draw(problems(max_points=most, max_rows=30, kinds=("binary",)))
+    assert columns_of(problem).mixed is None
+    check_coordinates(problem, placed(problem, p := points_of(data.draw, problem)), p)
+
+
+@given(data=st.data())
 @settings(max_examples=EXAMPLES)
 def test_moves_equal_a_fresh_start(data: st.DataObject) -> None:
     problem = data.draw(problems())
@@ -203,6 +213,7 @@ def test_every_recipe_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     groups = np.diff(columns_of(problem).column[:, GROUP])
     assert groups.tolist() == [1, 2, 0]  # two-valued, few-valued, fractional
+    assert columns_of(problem).mixed
     points = np.array([1, 1, 1])
     state = placed(problem, points)
     listed = np.diff(columns_of(problem).column[:, 0])[1]

@@ -21,11 +21,13 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from netbenefit.common import IntArray
 from netbenefit.problem import Problem
-from netbenefit.solvers.kernels.jit import inlined, internal, jit, negatives, positives
+from netbenefit.solvers.kernels.jit import inlined, lean, lean_internal, negatives, positives
 
 # -- arrays that the compiled kernels work on ------------------------------------------------------
 # Scores are stored as ``whole * unit + part`` with ``0 <= part < unit``: exact integers.  The floor
@@ -60,6 +62,8 @@ class Columns(NamedTuple):
     masses: Array  #: (E,) mass of that pattern
     steps: Array  #: (2, E) WHOLE and PART of a deviation, 0 <= part < unit
     unit: int  #: units in one point
+    #: None where no column has more than two values and all scores fit a histogram: recipe 1 does
+    mixed: bool | None
 
 
 # What the fields of Columns.column mean …
@@ -137,7 +141,13 @@ def make_columns(
         masses=mass[rows],
         steps=np.stack([whole, part]).astype(score_type),
         unit=unit,
+        mixed=None if _is_narrow(column, mass.size) else True,
     )
+
+
+def _is_narrow(column: Array, n_patterns: int) -> bool:
+    """Whether no column has more than two values, and every range of scores fits a histogram."""
+    return bool((np.diff(column[:, GROUP]) == 1).all()) and _span(column) <= _most_bins(n_patterns)
 
 
 #: Tables are laid out once per problem.
@@ -164,18 +174,26 @@ def farthest(column: Array) -> int:
     return int((most * column[:, REACH]).sum())
 
 
+def _span(column: Array) -> int:
+    """How many scores there can be."""
+    return 2 * farthest(column) + 2
+
+
+def _most_bins(n_patterns: int) -> int:
+    return max(_LEAST_BINS, _BINS_PER_PATTERN * n_patterns)
+
+
 def make_state(columns: Columns) -> State:
     """Allocate a state; the kernel ``place`` fills it for a point vector."""
     n = columns.mass.size
-    span = 2 * farthest(columns.column) + 2
-    bins = min(span, max(_LEAST_BINS, _BINS_PER_PATTERN * n))
+    bins = min(_span(columns.column), _most_bins(n))
     return State(
         points=np.zeros(columns.column.shape[0] - 1, dtype=np.int64),
         score=np.zeros((2, n), dtype=columns.steps.dtype),
         hist=np.zeros(bins, dtype=columns.mass.dtype),
         window=np.zeros(4, dtype=np.int64),
         work=np.zeros((4, bins), dtype=columns.mass.dtype),
-        curves=np.zeros((14, max(2 * bins, n) + 64), dtype=columns.gains.dtype),
+        curves=np.zeros((14, max(3 * bins, n) + 64), dtype=columns.gains.dtype),
         keys=np.zeros((5, max(n, 2049)), dtype=np.int64),
         walk=np.zeros((4, n), dtype=columns.steps.dtype),
     )
@@ -193,11 +211,13 @@ def _deviations(units: IntArray, unit: int) -> tuple[IntArray, IntArray, IntArra
 
 
 def _groups(start: IntArray, whole: IntArray, part: IntArray) -> tuple[list[int], IntArray]:
-    """Runs of equal deviations in columns that hold whole numbers only."""
+    """Runs of equal deviations in whole-number columns; constant ones have an empty run."""
     group_start = [0]
     groups: list[tuple[int, int, int]] = []
     for first, last in zip(start[:-1].tolist(), start[1:].tolist(), strict=True):
-        if first < last and not part[first:last].any():
+        if first == last:
+            groups.append((first, last, 0))
+        elif not part[first:last].any():
             cuts = [first, *(first + 1 + np.flatnonzero(np.diff(whole[first:last]))).tolist()]
             groups.extend(zip(cuts, [*cuts[1:], last], whole[cuts].tolist(), strict=True))
         group_start.append(len(groups))
@@ -211,21 +231,21 @@ def _joined(parts: list[IntArray]) -> IntArray:
 # -- whole-array steps: loops compile far faster than array expressions ----------------------------
 
 
-@internal
+@lean_internal
 def fill(target: Array, value: Any) -> None:
     """Set every cell."""
     for t in range(target.size):
         target[t] = value
 
 
-@internal
+@lean_internal
 def copy(target: Array, source: Array) -> None:
     """Copy as many cells as the target has."""
     for t in range(target.size):
         target[t] = source[t]
 
 
-@internal
+@lean_internal
 def add(target: Array, source: Array) -> None:
     """Add cell by cell."""
     for t in range(target.size):
@@ -235,7 +255,7 @@ def add(target: Array, source: Array) -> None:
 # -- gains of counts -------------------------------------------------------------------------------
 
 
-@internal
+@lean_internal
 def cumulate(masses: Array, tp: Array, fp: Array) -> None:
     """Positives and negatives at or above each score; ``masses`` is overwritten."""
     above = masses[0] - masses[0]
@@ -247,7 +267,7 @@ def cumulate(masses: Array, tp: Array, fp: Array) -> None:
         fp[t] = negatives(masses[t])
 
 
-@internal
+@lean_internal
 def best_gains(tp: Array, fp: Array, gains: Array) -> Any:
     """Σ_i max(0, max_t found_i tp_t − alarm_i fp_t)."""
     kind = gains.dtype.type
@@ -263,7 +283,7 @@ def best_gains(tp: Array, fp: Array, gains: Array) -> Any:
     return total
 
 
-@internal
+@lean_internal
 def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
     """Gain of masses by score; ``masses`` is overwritten."""
     tp, fp = curves[0, : masses.size], curves[1, : masses.size]
@@ -271,7 +291,7 @@ def gain_of(masses: Array, gains: Array, curves: Array) -> Any:
     return best_gains(tp, fp, gains)
 
 
-@internal
+@lean_internal
 def sort_keys(keys: Array, n: int) -> int:
     """Radix-sort keys[0]; sorted keys and where they were are in rows 0, 2 or 1, 3: the side."""
     low, high = keys[0, 0], keys[0, 0]
@@ -297,7 +317,7 @@ def sort_keys(keys: Array, n: int) -> int:
     return side
 
 
-@internal
+@lean_internal
 def cumulate_keys(mass: Array, keys: Array, side: int, tp: Array, fp: Array) -> Any:
     """Positives and negatives at or above each sorted score, from the highest; how many scores."""
     n = mass.size
@@ -313,7 +333,7 @@ def cumulate_keys(mass: Array, keys: Array, side: int, tp: Array, fp: Array) -> 
     return size
 
 
-@internal
+@lean_internal
 def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
     """Gain of the scores in keys[0], whatever their range."""
     side = sort_keys(keys, mass.size)
@@ -321,7 +341,7 @@ def gain_of_keys(keys: Array, mass: Array, gains: Array, curves: Array) -> Any:
     return best_gains(curves[0, :size], curves[1, :size], gains)
 
 
-@internal
+@lean_internal
 def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, right: int) -> None:
     """Gain by score: constant for ``left`` cells below the lowest score, 0 above the highest."""
     size = tp.size
@@ -333,7 +353,7 @@ def gain_curve(out: Array, a: Any, b: Any, tp: Array, fp: Array, left: int, righ
     fill(out[left + size : left + size + right], 0)
 
 
-@internal
+@lean_internal
 def highest_sum(x: Array, y: Array) -> Any:
     """max(0, max_t x_t + y_t)."""
     kind = x.dtype.type
@@ -351,7 +371,7 @@ def highest_sum(x: Array, y: Array) -> Any:
 # values: the first column's value joins them two by two, the second slides one sum along the other.
 
 
-@internal
+@lean_internal
 def _split_in_four(columns: Columns, state: State, k: int, j: int, size: int) -> None:
     """Masses by score of the rows that deviate in neither, k only, j only, both: state.work."""
     low, whole, work = state.window[LOW], state.score[WHOLE], state.work
@@ -372,13 +392,13 @@ def _split_in_four(columns: Columns, state: State, k: int, j: int, size: int) ->
         work[0, t] = state.hist[base + t] - work[1, t] - work[2, t] - work[3, t]
 
 
-@internal
+@lean_internal
 def _sum_shifted(out: Array, still: Array, moved: Array, offset: int) -> None:
     for t in range(out.size):
         out[t] = still[t] + moved[t + offset]
 
 
-@jit
+@lean
 def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> bool:
     """Gain of every allowed pair of values of columns k ≠ j: out[v_k − lower_k, v_j − lower_j].
 
@@ -438,7 +458,7 @@ def pair_gains(columns: Columns, state: State, k: int, j: int, out: Array) -> bo
 BLOCK = 32
 
 
-@internal
+@lean_internal
 def _fill_histogram(mass: Array, whole: Array, hist: Array, window: Array) -> None:
     """Count scores anew; the window is centred so that moves have room on both sides."""
     low, high = np.int64(whole[0]), np.int64(whole[0])
@@ -455,7 +475,7 @@ def _fill_histogram(mass: Array, whole: Array, hist: Array, window: Array) -> No
         hist[whole[u] - origin] += mass[u]
 
 
-@jit
+@lean
 def place(columns: Columns, state: State, points: Array) -> None:
     """Set the state to ``points``, from scratch."""
     unit = columns.unit
@@ -476,7 +496,7 @@ def place(columns: Columns, state: State, points: Array) -> None:
     _fill_histogram(columns.mass, whole, state.hist, state.window)
 
 
-@jit
+@lean
 def gain_now(columns: Columns, state: State) -> Any:
     """Gain of the state's own points."""
     window = state.window
@@ -491,7 +511,7 @@ def gain_now(columns: Columns, state: State) -> Any:
     return gain_of_keys(state.keys, columns.mass, columns.gains, state.curves)
 
 
-@jit
+@lean
 def move(columns: Columns, state: State, k: int, points: int) -> None:
     """Give column ``k`` other points; scores and histogram follow."""
     step = points - state.points[k]
@@ -530,7 +550,7 @@ def move(columns: Columns, state: State, k: int, points: int) -> None:
 # -- one coordinate --------------------------------------------------------------------------------
 
 
-@internal
+@lean_internal
 def _slide(
     still: Array, sliding: Array, size: int, slides: tuple[int, int, int, int], out: Array
 ) -> None:
@@ -545,7 +565,7 @@ def _slide(
         out[v] += highest_sum(still[begin:end], sliding[begin + offset : end + offset])
 
 
-@internal
+@lean_internal
 def _count(rows: Array, masses: Array, whole: Array, low: int, even: Array, odd: Array) -> None:
     """Count rows by score, half of them into each array: two additions then run side by side."""
     half = rows.size // 2
@@ -556,7 +576,7 @@ def _count(rows: Array, masses: Array, whole: Array, low: int, even: Array, odd:
         even[np.uintp(whole[rows[2 * half]] - low)] += masses[2 * half]
 
 
-@internal
+@lean_internal
 def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
     """Recipe 1; False, with nothing done, where the frame has no room."""
     group = columns.group[columns.column[k, GROUP]]
@@ -593,7 +613,7 @@ def _two_valued(columns: Columns, state: State, k: int, out: Array) -> bool:
     return True
 
 
-@internal
+@lean_internal
 def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -> None:
     """Recipe 2: histograms of the groups, added at the shifts of each value."""
     groups = columns.group[columns.column[k, GROUP] : columns.column[k + 1, GROUP]]
@@ -622,7 +642,7 @@ def _few_valued(columns: Columns, state: State, k: int, room: int, out: Array) -
     fill(stack[: groups.shape[0] * size], 0)
 
 
-@internal
+@lean_internal
 def _advance(whole: Array, part: Array, by_whole: Array, by_part: Array, unit: Any) -> None:
     """Move each row by its own step; all of one type, so that the loop becomes vector code."""
     kind = whole.dtype.type
@@ -633,7 +653,7 @@ def _advance(whole: Array, part: Array, by_whole: Array, by_part: Array, unit: A
         whole[e] = kind(kind(whole[e] + by_whole[e]) + carry)
 
 
-@internal
+@lean_internal
 def _negate(whole: Array, part: Array, unit: int) -> None:
     """Turn steps into their opposites, with 0 <= part < unit again."""
     for e in range(whole.size):
@@ -642,7 +662,7 @@ def _negate(whole: Array, part: Array, unit: int) -> None:
         part[e] = borrow * unit - part[e]
 
 
-@internal
+@lean_internal
 def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None:
     """Recipe 3: the rows that deviate walk up from the current value, then down."""
     window, own = state.window, state.points[k]
@@ -680,7 +700,7 @@ def _walk(columns: Columns, state: State, k: int, room: int, out: Array) -> None
     fill(rest[begin:end], 0)
 
 
-@internal
+@lean_internal
 def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
     """Recipe 4: every value from its own sorted scores."""
     unit, keys = columns.unit, state.keys
@@ -694,17 +714,13 @@ def _by_sorting(columns: Columns, state: State, k: int, out: Array) -> None:
         out[v] = gain_of_keys(keys, columns.mass, columns.gains, state.curves)
 
 
-@inlined
-def coordinate_gains(columns: Columns, state: State, k: int, out: Array) -> None:
-    """Gain of every allowed value of column ``k``, all else as it is: out[v - lower]."""
+@lean_internal
+def _by_other_recipes(columns: Columns, state: State, k: int, out: Array) -> None:
+    """Recipes 2 to 4."""
     column, window = columns.column, state.window
-    out = out[: column[k, UPPER] - column[k, LOWER] + 1]
     listed = column[k + 1, START] - column[k, START]
     groups = column[k + 1, GROUP] - column[k, GROUP]
-    fill(out, 0)
     if window[IN_USE] == 1 and listed > 0:
-        if groups == 1 and _two_valued(columns, state, k, out):
-            return
         bins = state.hist.size
         low, high = window[LOW] - window[ORIGIN], window[HIGH] - window[ORIGIN]
         size = high - low + 1
@@ -718,3 +734,29 @@ def coordinate_gains(columns: Columns, state: State, k: int, out: Array) -> None
             _walk(columns, state, k, room, out)
             return
     _by_sorting(columns, state, k, out)
+
+
+def other_recipes(columns: Columns, state: State, k: int, out: Array) -> None:
+    """Recipes 2 to 4, inside compiled code; compiled only for tables that may need them."""
+    raise TypeError("other_recipes() works in compiled code only")
+
+
+def _choose_recipes(columns, state, k, out):  # type: ignore[no-untyped-def]
+    if isinstance(columns.types[Columns._fields.index("mixed")], types.NoneType):
+        return lambda columns, state, k, out: None
+    return lambda columns, state, k, out: _by_other_recipes(columns, state, k, out)
+
+
+overload(other_recipes)(_choose_recipes)
+
+
+@inlined
+def coordinate_gains(columns: Columns, state: State, k: int, out: Array) -> None:
+    """Gain of every allowed value of column ``k``, all else as it is: out[v - lower]."""
+    column = columns.column
+    out = out[: column[k, UPPER] - column[k, LOWER] + 1]
+    groups = column[k + 1, GROUP] - column[k, GROUP]
+    fill(out, 0)
+    if state.window[IN_USE] == 1 and groups == 1 and _two_valued(columns, state, k, out):
+        return
+    other_recipes(columns, state, k, out)
