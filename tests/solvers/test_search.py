@@ -51,6 +51,19 @@ def test_small_problems_are_solved(data: st.DataObject, real: bool) -> None:
     assert result.objective == pytest.approx(best_by_trying_all(problem), abs=1e-12)
 
 
+def test_ties_do_not_freeze_the_annealing() -> None:
+    """Most columns have an equally good other value here: that is no measure of a loss."""
+    X = np.array([[-50000, 0, 0], [0, 1, 0], [3000, 1, 1], [0, 0, 0], [0, 1, 0], [1, 1, 0]])
+    table = PatternTable.from_arrays(
+        X, np.array([1, 1, 1, 0, 0, 0]), sample_weight=np.array([3, 1, 2, 2.37, 1, 3])
+    )
+    thresholds = Thresholds.of([0.0, 0.2, 0.35], weights=[0.2, 0.15, 0.65])
+    problem = Problem.build(table, thresholds, max_points=2)
+    for seed in range(5):
+        result = LocalSearch(time_limit=None, max_rounds=3, seed=seed).solve(problem)
+        assert result.objective == pytest.approx(best_by_trying_all(problem), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     "solver", [LocalSearch(max_rounds=2), Annealing(cooling=1e-5)], ids=["local", "anneal"]
 )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common import IntArray
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.problem import Problem
 from netbenefit.solvers.kernels.coordinates import (
     HIGH,
@@ -498,10 +498,9 @@ class ConstrainedState(SearchState):
         n_values = int(self.problem.upper[k] - self.problem.lower[k]) + 1
         return chain.out[:n_values].copy(), rules.missing[:n_values] == 0
 
-    def loss(self, k: int) -> float:
-        """How far the best other allowed value of column k is from the current one."""
+    def losses(self, k: int) -> FloatArray:
+        """What each other allowed value of column k costs, less than nothing where it is better."""
         values, allowed = self.values(k)
         allowed[self.points[k] - self.problem.lower[k]] = False
-        if not allowed.any():
-            return 0.0
-        return abs(float(self.value) - float(values[allowed].max()))
+        costs: FloatArray = float(self.value) - values[allowed].astype(np.float64)
+        return costs

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
-from netbenefit.common import IntArray
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.clock import now
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 _MANY_PAIRS = 100
 #: Columns with more values than this are left out of pairs.
 _MANY_VALUES = 100
+#: With at most so many lists of a column's values, all vectors are tried.
+_FEW_LISTS = 3000
 #: Seconds that tidying may take after the time limit.
 _OVERTIME = 0.5
 
@@ -199,6 +202,7 @@ _DESCENTS = 4
 class LocalSearch:
     """Anytime search for the best points.
 
+    0. Where there are few vectors, try them all, and go to 5.
     1. Descend from the start and from three random vectors, one coordinate at a time; the losses of
        the best other value of each coordinate, at these local optima, set the temperatures.
     2. Run a round of ``chains`` independent heat-bath annealings, each from its own random numbers:
@@ -256,7 +260,7 @@ class LocalSearch:
             search = _Search(problem, run, self.seed, first)
             status: Status = "finished"
             try:
-                status = self._rounds(search, pool)
+                status = search.try_all() if search.is_small else self._rounds(search, pool)
             except KeyboardInterrupt:
                 status = "interrupted"
             finally:  # whatever happened, no chain goes on searching
@@ -303,6 +307,38 @@ class _Search:
         self._strict = False
         self.n_free = int(make_search_state(problem, 0).free.size)
 
+    @property
+    def is_small(self) -> bool:
+        """Whether all vectors can be tried, and none of them is feasible but for rounding."""
+        problem = self.problem
+        values = sorted(_n_values(problem, k) for k in make_search_state(problem, 0).free.tolist())
+        exact = problem.limits.rates is None or problem.patterns.is_whole
+        return exact and bool(values) and math.prod(values[:-1]) <= _FEW_LISTS
+
+    def try_all(self) -> Status:
+        """Step 0: all values of the widest column, beside all of the others."""
+        problem, state = self.problem, self._new_state(0)
+        state.start(self._start, True)
+        self._offer(state)
+        *others, widest = sorted(state.free.tolist(), key=lambda k: _n_values(problem, k))
+        ranges = [range(int(problem.lower[k]), int(problem.upper[k]) + 1) for k in others]
+        for chosen in product(*ranges):
+            if self.run.must_stop:
+                return "time_limit"
+            for k, value in zip(others, chosen, strict=True):
+                state.move(k, value)
+            values, allowed = state.values(widest)
+            if not allowed.any():
+                continue
+            top = values[allowed].max()
+            for place in np.flatnonzero(allowed & (values == top)).tolist():
+                points = state.points.copy()
+                points[widest] = problem.lower[widest] + place
+                self._take(top, points)
+            assert self.best is not None
+            self.run.report(values.size, self._value, self.best)
+        return "finished"
+
     def first_descents(self) -> float:
         """Step 1; returns the typical loss of a move from a local optimum."""
         state = self._new_state(self._next_seed())
@@ -317,8 +353,8 @@ class _Search:
                 state.start(self._some_points(rng), False)
             rng.shuffle(state.free)
             self._offer(state, state.descend(lambda: self.run.must_stop))
-            losses = [state.loss(k) for k in self._while_time(state.free)]
-            medians.append(float(np.median(losses)))
+            losses = [state.losses(k) for k in self._while_time(state.free)]
+            medians.append(_typical(losses, self.problem.slack))
             if self.run.must_stop:
                 break
         return float(np.mean(medians)) or 0.001 * self.problem.value_of_one
@@ -444,6 +480,10 @@ class _Search:
         if not self._certain(points):
             self._strict = True  # from now on, rates may not touch their limits
             return
+        self._take(value, points)
+
+    def _take(self, value: Any, points: IntArray) -> None:
+        """Make allowed points the incumbent if they are better, or as good and simpler."""
         if self.best is None or value > self._value:
             self._value, self.best = value, points.copy()
         elif value == self._value and plainness(points) < plainness(self.best):
@@ -457,6 +497,15 @@ class _Search:
 
     def _next_seed(self) -> int:
         return int(self._seeds.spawn(1)[0].generate_state(1, dtype=np.uint64)[0])
+
+
+def _typical(losses: list[FloatArray], slack: float) -> float:
+    """Median over columns of the smallest loss; where that is nothing, of what costs something."""
+    median = float(np.median([abs(own.min()) if own.size else 0.0 for own in losses]))
+    if median > slack:
+        return median
+    costly = [own[own > slack].min() for own in losses if (own > slack).any()]
+    return float(np.median(costly)) if costly else 0.0
 
 
 def plainness(points: IntArray) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.common import IntArray
+from netbenefit.common import FloatArray, IntArray
 from netbenefit.problem import Problem
 from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.coordinates import (
@@ -589,15 +589,14 @@ class SearchState:
         price, allowed = prices(problem, points, {k: values})
         return rates[0] * gains - price, allowed
 
-    def loss(self, k: int) -> float:
-        """What the best other value of column k costs."""
+    def losses(self, k: int) -> FloatArray:
+        """What each other allowed value of column k costs."""
         list_values(self.columns, self.arrays, self.chain, k)
         lower, upper = int(self.problem.lower[k]), int(self.problem.upper[k])
         here = self.chain.sizes[0, : upper - lower + 1] < FORBIDDEN
         here[self.points[k] - lower] = False
-        if not here.any():
-            return 0.0
-        return float(self.value) - float(self.chain.out[: upper - lower + 1][here].max())
+        values = self.chain.out[: upper - lower + 1][here].astype(np.float64)
+        return float(self.value) - values
 
 
 def prices(
