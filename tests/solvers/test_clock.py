@@ -12,12 +12,13 @@ from typing import Any
 import numba
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import MaxTotalPoints, MinTPR
-from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem
-from netbenefit.solvers import clock
+from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem, SolverResult
+from netbenefit.solvers import clock, search_then_prove
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.base import LiveLine, Run
 from netbenefit.solvers.boxes.search import fits_boxes, prove_boxes
@@ -27,6 +28,7 @@ from netbenefit.solvers.near_optimal import enumerate_near_optimal
 from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.solvers.sizes import best_of_every_size
 from netbenefit.teachers.crossfit import blend
+from tests.helpers.strategies import problems
 
 LIMIT = 0.5
 
@@ -128,3 +130,37 @@ def test_the_line_on_a_terminal_says_what_takes_so_long() -> None:
         line._live = None
     assert texts == [clock.ANNOUNCEMENT]
     assert line._say not in compiling.listeners
+
+
+@settings(max_examples=20)
+@given(
+    data=st.data(), limit=st.sampled_from([60.0, 600.0]), speed=st.sampled_from([0.1, 5.0, 20.0])
+)
+def test_a_search_that_ends_by_itself_does_not_depend_on_the_clock(
+    data: st.DataObject, limit: float, speed: float
+) -> None:
+    """Any clock, limit and number of threads: the card is that of one thread without a limit."""
+    problem = data.draw(problems(constrained=data.draw(st.booleans()), rates=False))
+    ended: list[str] = []
+
+    class Short(LocalSearch):
+        """Ends soon, and leaves something to be found by the proof."""
+
+        _SHORTEST, _LONGEST, _LONGEST_BLENDED = 2, 8, 8
+
+        def solve(self, *given: Any, **named: Any) -> SolverResult:
+            result = super().solve(*given, **named)
+            ended.append(result.status)
+            return result
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_then_prove, "LocalSearch", Short)
+        try:
+            alone = SearchThenProve(time_limit=None).solve(problem)
+        except NoCardFound:
+            return
+        real, begin = time.perf_counter, time.perf_counter()
+        patch.setattr(time, "perf_counter", lambda: begin + speed * (real() - begin))
+        timed = SearchThenProve(time_limit=limit, n_jobs=2, patience=1.0).solve(problem)
+    if ended == ["finished", "finished"] and timed.status != "time_limit":
+        np.testing.assert_array_equal(timed.points, alone.points)
