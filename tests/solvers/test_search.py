@@ -64,6 +64,22 @@ def test_ties_do_not_freeze_the_annealing() -> None:
         assert result.objective == pytest.approx(best_by_trying_all(problem), abs=1e-12)
 
 
+@pytest.mark.parametrize("most", [0, 1])
+def test_no_false_alarm_with_real_weights_leaves_the_empty_card(most: int) -> None:
+    """Rates that meet their limits may miss them by their rounding."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (60, 4))
+    y = rng.random(60) < 0.2 + 0.5 * X[:, 0]
+    table = PatternTable.from_arrays(X, y, sample_weight=rng.random(60) + 0.5)
+    problem = Problem.build(
+        table, Thresholds.tenths(), constraints=[MaxFPR(0.3, 0)], max_features=most, max_points=1
+    )
+    result = LocalSearch(time_limit=None, max_rounds=1).solve(problem)
+    best = brute_force(problem)
+    assert best is not None
+    assert problem.evaluate(result.points).objective == best[0]
+
+
 @pytest.mark.parametrize(
     "solver", [LocalSearch(max_rounds=2), Annealing(cooling=1e-5)], ids=["local", "anneal"]
 )

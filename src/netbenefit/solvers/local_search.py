@@ -181,6 +181,8 @@ def _smallest(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
             state.start(current, True)
             values = np.arange(problem.lower[k], problem.upper[k] + 1)
             value, allowed = state.values(k)
+            if not allowed.any():  # with real weights, rates that meet their limits may seem not to
+                continue
             equals = values[allowed & (value >= value[allowed].max() - problem.slack)]
             plain = min(equals, key=lambda v: (abs(v), -v))
             if plain == current[k]:
