@@ -200,7 +200,7 @@ def test_weights_reach_a_pipeline_and_are_not_lost() -> None:
     X, y = numbers()
     weight = np.where(y == 1, 5.0, 1.0)
     pipe = make_pipeline(make_pipeline(StandardScaler(), LogisticRegression()))
-    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, folds=2)
+    search = GridSearchCV(LogisticRegression(), {"C": [1.0]}, cv=2)
     models = {"pipe": pipe, "search": search, "wrapped": make_pipeline(search)}
     found = compare({**models, "nb": GaussianNB()}, X, y, folds=3, sample_weight=weight)
     plain = compare(models, X, y, folds=3)
