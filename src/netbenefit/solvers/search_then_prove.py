@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -192,7 +191,7 @@ class SearchThenProve:
             if (found := proof(value)) is not None:
                 run.report_proof(found)
 
-        begin, left = time.perf_counter(), run.time_left
+        begin, left = now(), run.time_left
         common = {"incumbent": incumbent, "seconds": left, "should_stop": run.poll}
         found = _bound(step.method, run.problem, integers, report, self.n_jobs, common)
         report(found.value)
@@ -200,8 +199,7 @@ class SearchThenProve:
             run.finish_proof(last)
         if getattr(found, "interrupted", False):
             return "interrupted"
-        # Bounds count seconds of their own, which compilation uses up as well.
-        return "time_limit" if time.perf_counter() - begin >= left else "finished"
+        return "time_limit" if now() - begin >= left else "finished"
 
 
 def _incumbent(run: Run, integers: IntegerProblem) -> int | None:

@@ -35,7 +35,6 @@ flow are skipped in most steps.  Other limits than the box only lower the optimu
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -56,6 +55,7 @@ from netbenefit.solvers.bounds.first_order import (
 )
 from netbenefit.solvers.bounds.orders import PairConflicts, as_packed, no_conflicts
 from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules, TightBox
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.jit import internal, jit
 
 Array = Any
@@ -306,10 +306,10 @@ def direction_bound(
 
     Patterns of a pair differ in at most ``weight`` columns.
     """
-    deadline = time.perf_counter() + seconds
+    deadline = now() + seconds
 
     def over() -> bool:
-        return time.perf_counter() >= deadline or should_stop()
+        return now() >= deadline or should_stop()
 
     packer = Packer(integers, rules)
     box = packer.tighten(integers.lower, integers.upper)
@@ -434,16 +434,16 @@ class _Descent:
     def advance(self, most: int | None) -> None:
         """Take some steps, at most so many."""
         steps = self._chunk if most is None else min(self._chunk, most)
-        began = time.perf_counter()
+        began = now()
         advance(self.model, self.state, self.omega, steps)
-        lasted = time.perf_counter() - began
+        lasted = now() - began
         self.steps += steps
         self.spent += lasted
         self._chunk = max(1, min(2 * self._chunk, int(_SLICE * steps / max(lasted, 1e-7)), 50))
 
     def count(self) -> bool:
         """Count the bound (7) of the current multipliers exactly; whether it is lower."""
-        began = time.perf_counter()
+        began = now()
         sums = exact_value(
             self.model, self.state, self.gains.copy(), self.prices, self.scale, float(_ROOM)
         )
@@ -456,7 +456,7 @@ class _Descent:
                 self._flows = self._collected()
             self._balance(value)
         self._history.append((self.steps, self.best))
-        self.spent, self.cost = 0.0, time.perf_counter() - began
+        self.spent, self.cost = 0.0, now() - began
         return lower
 
     def conflicts(self) -> PairConflicts:

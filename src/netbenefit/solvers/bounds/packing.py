@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import heapq
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
@@ -31,6 +30,7 @@ from netbenefit.solvers.bounds.packed import (
     as_boxes,
 )
 from netbenefit.solvers.bounds.packing_program import PackingProgram, as_entries
+from netbenefit.solvers.clock import now
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,10 @@ def packing_bound(
     Boxes that cannot beat the ``incumbent`` are closed.  ``on_bound`` gets every lower bound, from
     any thread but never from two at once.
     """
-    deadline = time.perf_counter() + seconds
+    deadline = now() + seconds
 
     def over() -> bool:
-        return time.perf_counter() > deadline or should_stop()
+        return now() > deadline or should_stop()
 
     packer = Packer(integers, rules)
     tree = _Tree(packer, incumbent, on_bound, over, effort or Effort(), most_nodes)

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import heapq
 import math
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -40,6 +39,7 @@ from netbenefit.problem import Asked, Boxes, IntegerProblem
 from netbenefit.solvers.bounds.directions import sharpened
 from netbenefit.solvers.bounds.orders import Orders, PairConflicts, as_packed, no_conflicts
 from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules, TightBox
+from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.jit import internal, jit
 
 #: Most cells of a table that are numbered; beyond it each row counts by itself.
@@ -99,7 +99,7 @@ def support_bound(
 
     The bound need not go lower than ``incumbent``; a good one saves time.
     """
-    deadline = time.perf_counter() + seconds
+    deadline = now() + seconds
     packer = Packer(integers, rules)
     root = packer.tighten(integers.lower, integers.upper)
     if root is None:
@@ -109,7 +109,7 @@ def support_bound(
     value, complete, interrupted = search.open_bound, True, False
 
     def over() -> bool:
-        return time.perf_counter() + search.writing > deadline or search.full or should_stop()
+        return now() + search.writing > deadline or search.full or should_stop()
 
     with ThreadPoolExecutor(n_jobs) as pool:
         try:
