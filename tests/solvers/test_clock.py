@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -111,6 +112,20 @@ def test_calls_of_the_compiler_within_others_count_once(monkeypatch: pytest.Monk
     watch.end()
     watch.end()  # 10
     assert watch.seconds == 10.0
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_people_are_told_where_nobody_listens(
+    terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    watch = Compiling()
+    watch.begin()
+    watch.announce()
+    watch.announce()
+    watch.end()
+    told = f"netbenefit: {clock.ANNOUNCEMENT}\n" if terminal else ""
+    assert capsys.readouterr().err == told
 
 
 def test_the_line_on_a_terminal_says_what_takes_so_long() -> None:

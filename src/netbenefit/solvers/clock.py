@@ -8,6 +8,7 @@ anybody's limit.  The kernels report to :data:`compiling` whenever the compiler 
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -57,13 +58,18 @@ class Compiling:
             logger.info("compiled kernels in %.1f s; later runs load them from disk", spent)
 
     def announce(self) -> None:
-        """Nothing was found on disk: say so, once for all that is compiled together."""
+        """Nothing was found on disk: say so, once for all that is compiled together.
+
+        Where nobody listens, people at a terminal or a notebook still learn what takes so long.
+        """
         with self._lock:
             said, self._said = self._said, True
         if not said:
             logger.info(ANNOUNCEMENT)
             for listener in list(self.listeners):
                 listener(ANNOUNCEMENT)
+            if not self.listeners and (sys.stderr.isatty() or "ipykernel" in sys.modules):
+                sys.stderr.write(f"netbenefit: {ANNOUNCEMENT}\n")
 
 
 compiling = Compiling()
