@@ -41,7 +41,8 @@ def test_bit_for_bit(untaught: dict[str, Any], binned: bool, settings: dict[str,
         "max_points": 2,
         "binner": Binner(max_bins=2) if binned else None,
     }
-    ours = RiskScoreClassifier(**untaught, **common, **settings, start_at_zero=False).fit(rows, y)
+    own = {"max_questions": None, "start_at_zero": False}
+    ours = RiskScoreClassifier(**untaught, **common, **settings, **own).fit(rows, y)
     theirs = RSSDNBClassifier(**common, **settings).fit(rows, y)
     assert ours.coef_.tolist() == theirs.coef_.tolist()
     assert ours.cutoffs_.tolist() == theirs.cutoffs_.tolist()

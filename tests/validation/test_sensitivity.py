@@ -39,7 +39,7 @@ def rows(seed: int = 0, n: int = 150) -> tuple[np.ndarray, np.ndarray]:
 def searcher(**more: Any) -> RiskScoreClassifier:
     """A quick search that ends by its rounds, never by the clock."""
     quick = LocalSearch(time_limit=None, max_rounds=1, chains=1)
-    return RiskScoreClassifier(binner=None, solver=quick, prior_strength=0, **more)
+    return RiskScoreClassifier(**{"binner": None, "solver": quick, "prior_strength": 0, **more})
 
 
 @pytest.fixture(scope="module")
