@@ -545,7 +545,7 @@ def test_raw_tables(table: Path, tmp_path: Path) -> None:
     assert "--max-per-column 1 --monotone old+" in printed
     assert len(journal.read_text().splitlines()) == 3
     message = error("sizes", table, *call, "--binner", "none")
-    assert "text in column 'town' (such as 'Bonn')" in message
+    assert "column 'town' holds text, such as 'Bonn' in line 2" in message
     assert "--teacher" not in message
 
 
