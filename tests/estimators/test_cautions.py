@@ -158,6 +158,14 @@ def test_a_column_that_gives_away_the_outcome(copy: Any) -> None:
     assert leaks_of(X, ~event) == ["likely leak: 'late'"]
 
 
+def test_cuts_beside_the_one_that_tells_do_not_hide_it() -> None:
+    rng = np.random.default_rng(0)
+    X, event = rows(200)
+    X["weight"] = np.where(event, rng.integers(1000, 2496, 200), rng.integers(2500, 4000, 200))
+    assert leaks_of(X, event, Binner(cuts={"weight": [1800, 3200]})) == []  # the user's own cuts
+    assert leaks_of(X, event, Binner(method="quantile", max_bins=3)) == ["likely leak: 'weight'"]
+
+
 def test_a_leak_is_told_with_its_remedy() -> None:
     X, event = rows()
     X["late"] = event

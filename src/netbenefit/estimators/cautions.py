@@ -22,7 +22,7 @@ from netbenefit.common import (
     drop_it,
     shorten,
 )
-from netbenefit.data import PatternTable
+from netbenefit.data import LazyColumns, PatternTable, RawTable
 
 if TYPE_CHECKING:
     from netbenefit.estimators.training import Rows, TrainingData
@@ -156,11 +156,13 @@ def _leaks(training: TrainingData) -> Iterator[Caution]:
     if events.sum() + others.sum() < _MANY_ROWS or min(events.sum(), others.sum()) < _SOME_ROWS:
         return
     known = _meant(training.rows.binner)
-    found = [
+    given_away = {
         name
         for name, columns in _questions(training).items()
-        if name not in known and _tells(table.codes[:, list(columns)], events, others)
-    ]
+        if _tells(table.codes[:, list(columns)], events, others)
+    }
+    given_away.update(name for name, *column in _numbers(training) if _tells(*column))
+    found = [name for name in _questions(training) if name in given_away - known]
     if found:
         name, verb = found[0], "give" if len(found) > 1 else "gives"
         yield Caution(
@@ -176,6 +178,23 @@ def _leaks(training: TrainingData) -> Iterator[Caution]:
             ),
             f"likely leak: {shorten(found)}",
         )
+
+
+def _numbers(
+    training: TrainingData,
+) -> Iterator[tuple[str, NDArray[Any], FloatArray, FloatArray]]:
+    """Columns of numbers where they are known: the cuts of a card may hide the one that tells."""
+    if training.bins is None:
+        return
+    rows = training.rows
+    table = rows.X if isinstance(rows.X, RawTable) else RawTable(rows.X)
+    weight = check_weights(rows.sample_weight, rows.event.size)
+    for logic, column in training.bins.logic.read(LazyColumns(table), len(table)):
+        if logic.kind == "number":
+            there = weight > 0 if column.missing is None else (weight > 0) & ~column.missing
+            mass, event = weight[there], rows.event[there]
+            if min(event.sum(), (~event).sum()) >= _SOME_ROWS:
+                yield logic.name, column.values[there, None], mass * event, mass * ~event
 
 
 def _questions(training: TrainingData) -> Mapping[str, tuple[int, ...]]:
