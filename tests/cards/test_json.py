@@ -329,7 +329,7 @@ def test_points_that_columns_start_from_have_a_version_of_their_own():
         (changed(["rules", 1, "lower"], 2), r"^rules\[1\]: lower=2 .* must be below upper=1.5"),
         (changed(["rules", 1, "points"], 10**10), r"^rules\[1\]: .* use at most 10\*\*9"),
         (changed(["rules", 0, "feature"], "a\ud800"), r"^rules\[0\]: .* half a character"),
-        (changed(["thresholds", "values", 1], 1.5), "^thresholds: threshold 1.5 .* is outside"),
+        (changed(["thresholds", "values", 1], 1.5), "^thresholds: threshold 1.5 .* is not a risk"),
         (changed(["thresholds", "weights", 1], 0.9), "^thresholds: threshold weights sum to"),
         (changed(["provenance", "prevalence"], 2), "^provenance: .*prevalence=2 must be a number"),
         (changed(["risks"], []), "risks is empty"),

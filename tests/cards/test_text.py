@@ -471,6 +471,14 @@ NOTED = """\
   90 rows"""
 
 
+def test_what_is_not_known_counts_as_yes_or_no_where_these_are_the_answers() -> None:
+    rules = [Rule(PerUnit("smoker", binary=True), 2), Rule(Condition("age", ">=", 40), 1)]
+    readings = [Reading(feature="smoker", fill=0), Reading(feature="age", fill=0)]
+    card = Scorecard.from_levels(rules, [2], [0.1, 0.7], HALF, readings=readings)
+    notes = ["if not known, count as: smoker no, age 0 (none was missing in training)"]
+    assert contents(card).notes == notes
+
+
 def noted_card() -> Scorecard:
     return raw_card(
         Reading(feature="age", whole=True, fill=52),

@@ -222,7 +222,7 @@ def test_evaluate_prints_tables_and_saves_the_curve(
     card_file: Path, table: Path, tmp_path: Path
 ) -> None:
     curve = tmp_path / "curve.csv"
-    printed = run("evaluate", card_file, table, "--target", "ill", "--csv", curve)
+    printed = run("evaluate", card_file, table, "--target", "ill", "--csv", curve, "--quiet")
     for word in ("AUROC", "AUNBC", "ECE", "HL", "Treat All", "Treat None", "10%", "50%"):
         assert word in printed
     named = (str(table), str(curve))  # paths are as long as they are
@@ -263,6 +263,30 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
     assert "try --penalty 0" in printed
 
 
+def test_evaluate_on_rows_that_the_card_has_seen_says_so(
+    card_file: Path, table: Path, tmp_path: Path
+) -> None:
+    seen = "as many rows and events here as the card was learnt from"
+    assert seen in " ".join(run("evaluate", card_file, table).split())
+    assert seen not in " ".join(run("evaluate", card_file, table, "--quiet").split())
+    fewer = save({name: values[1:] for name, values in people().items()}, tmp_path / "fewer.csv")
+    assert seen not in " ".join(run("evaluate", card_file, fewer).split())
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (("--solver", "locl"), "'--solver': 'locl' is not one of"),
+        (("--max-questions", "three"), "'--max-questions': write a whole number."),
+        (("--time-limit", "long"), "'--time-limit': write a number."),
+    ],
+)
+def test_errors_of_options_are_in_plain_words(
+    table: Path, option: tuple[str, str], message: str
+) -> None:
+    assert message in run("fit", table, *FIT, *option, code=2)
+
+
 # -- bad input -------------------------------------------------------------------------------------
 
 
@@ -282,7 +306,7 @@ def test_a_card_without_rules_says_what_to_try(table: Path) -> None:
         ([*FIT, "--positive", "maybe"], "column 'ill' is never 'maybe'; it holds no, yes"),
         (["--target", "weight", "--drop", "town", "--drop", "ill"], "holds 3 labels (1, 2, 3)"),
         ([*FIT, "--thresholds", "1:2"], "cannot read thresholds '1:2'"),
-        ([*FIT, "--thresholds", "5,10"], "threshold 5.0 (position 0) is outside (0, 1)"),
+        ([*FIT, "--thresholds", "5,10"], "threshold 5.0 (number 1) is not a risk"),
         ([*FIT, "--thresholds", "0.5,0.1"], "thresholds must increase"),
         ([*FIT, "--sign", "fever"], "write NAME=+ or NAME=-"),
         ([*FIT, "--sign", "fewer=+"], "--sign names column 'fewer', which is not in the table"),

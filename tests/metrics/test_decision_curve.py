@@ -194,7 +194,7 @@ def test_threshold_one_is_refused_but_infinite_in_dcurves() -> None:
     with np.errstate(divide="ignore"):
         other = theirs(data, "y", ["a"], [1.0])
     assert other.loc[other["model"] == "a", "net_benefit"].item() == -math.inf
-    with pytest.raises(InputError, match=r"threshold 1\.0 .* is outside"):
+    with pytest.raises(InputError, match=r"threshold 1\.0 .* is not a risk"):
         ours(data, "y", ["a"], [1.0])
 
 

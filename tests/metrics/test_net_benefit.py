@@ -537,7 +537,7 @@ def test_bad_sample_weights(metric: Callable[..., Any], weight: Any, message: st
 
 @pytest.mark.parametrize("name", [name for name in METRICS if name != "auroc"])
 def test_bad_thresholds(name: str) -> None:
-    with pytest.raises(InputError, match=r"threshold 1\.5 .* is outside \(0, 1\)"):
+    with pytest.raises(InputError, match=r"threshold 1\.5 .* is not a risk"):
         METRICS[name](Y, RISK, [1.5])
 
 

@@ -303,14 +303,14 @@ def test_irrational_threshold_or_weight_has_no_scale() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([0.1, 1.0], r"threshold 1\.0 \(position 1\) is outside \(0, 1\).*write 0\.2 for 20%"),
-        ([20, 30], r"threshold 20\.0 \(position 0\) is outside"),
-        ([-0.1, 0.2], r"threshold -0\.1 \(position 0\) is outside"),
-        ([0.1, NAN], r"threshold nan \(position 1\) is outside"),
-        ([0.1, math.inf], r"threshold inf \(position 1\) is outside"),
-        ([0.3, 0.2], r"must increase, but 0\.2 \(position 1\) is below 0\.3.*Sort them"),
-        ([0.2, 0.5, 0.5], r"0\.5 \(position 2\) repeats 0\.5.*drop duplicates"),
-        ([0.3, 0.1 + 0.2], r"0\.3 \(position 1\) repeats 0\.3.*drop duplicates"),
+        ([0.1, 1.0], r"threshold 1\.0 \(number 2\) is not a risk.*write 0\.2 for 20%"),
+        ([20, 30], r"threshold 20\.0 \(number 1\) is not a risk"),
+        ([-0.1, 0.2], r"threshold -0\.1 \(number 1\) is not a risk"),
+        ([0.1, NAN], r"threshold nan \(number 2\) is not a risk"),
+        ([0.1, math.inf], r"threshold inf \(number 2\) is not a risk"),
+        ([0.3, 0.2], r"must increase, but 0\.2 \(number 2\) is below 0\.3.*Sort them"),
+        ([0.2, 0.5, 0.5], r"0\.5 \(number 3\) repeats 0\.5.*drop duplicates"),
+        ([0.3, 0.1 + 0.2], r"0\.3 \(number 2\) repeats 0\.3.*drop duplicates"),
         ([], r"thresholds are empty.*Pass at least one"),
         ([0.1, "high"], r"threshold 'high' is not a number"),
         ([0.1, None], r"threshold None is not a number"),
@@ -379,7 +379,7 @@ def test_bad_text(text: str) -> None:
 
 
 def test_bad_text_with_readable_numbers() -> None:
-    with pytest.raises(InputError, match=r"threshold 20\.0 .* is outside"):
+    with pytest.raises(InputError, match=r"threshold 20\.0 .* is not a risk"):
         as_thresholds("20,30")
     with pytest.raises(InputError, match=r"range 0\.5 to 0\.1"):
         as_thresholds("0.5:0.1:0.1")

@@ -520,21 +520,21 @@ SORT = "Sort them and drop duplicates"
 
 
 @table(
-    ("percent", lambda: model(thresholds=[5, 10]).fit(X, Y), "threshold 5.0 .*position 0", OUTSIDE),
-    ("one", lambda: model(thresholds=[0.5, 1]).fit(X, Y), "1.0 .position 1. is outside", OUTSIDE),
+    ("percent", lambda: model(thresholds=[5, 10]).fit(X, Y), "threshold 5.0 .*number 1", OUTSIDE),
+    ("one", lambda: model(thresholds=[0.5, 1]).fit(X, Y), "1.0 .number 2. is not a risk", OUTSIDE),
     ("negative", lambda: model(thresholds=[-0.1, 0.5]).fit(X, Y), r"threshold -0\.1", OUTSIDE),
     ("nan", lambda: model(thresholds=[0.1, np.nan]).fit(X, Y), "threshold nan", OUTSIDE),
     ("text", lambda: model(thresholds="0.1,1.5").fit(X, Y), "threshold 1.5", OUTSIDE),
     (
         "unsorted",
         lambda: model(thresholds=[0.3, 0.1]).fit(X, Y),
-        r"0\.1 .position 1. is below 0\.3",
+        r"0\.1 .number 2. is below 0\.3",
         SORT,
     ),
     (
         "twice",
         lambda: model(thresholds=[0.1, 0.1]).fit(X, Y),
-        r"0\.1 .position 1. repeats 0\.1",
+        r"0\.1 .number 2. repeats 0\.1",
         SORT,
     ),
     ("none", lambda: model(thresholds=[]).fit(X, Y), "thresholds are empty", "Pass at least one"),

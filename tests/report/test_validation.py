@@ -14,6 +14,7 @@ from scipy.stats import binomtest
 
 from netbenefit import Condition, PerUnit, RiskScoreClassifier, Rule, Scorecard, Thresholds
 from netbenefit.cards.readings import Reading
+from netbenefit.cards.rules import HeldOut, HeldOutLevel
 from netbenefit.cards.scorecard import Provenance
 from netbenefit.certificates.certificate import Certificate
 from netbenefit.certificates.judge import Check, Verdict, _acceptance, verify
@@ -319,3 +320,17 @@ def test_the_page_warns_of_rows_that_the_card_has_seen(fitted: Any) -> None:
     assert "learnt from, so the measures" in validation_page(card, table, y, verdict=verdict)
     fewer = {name: values[1:] for name, values in table.items()}
     assert "flatter" not in validation_page(card, fewer, y[1:])
+
+
+def test_the_page_warns_of_rows_of_which_some_were_held_out(fitted: Any) -> None:
+    model, table, y = fitted
+    card: Scorecard = model.scorecard_
+    n, events = len(y), int(np.sum(y))
+    held_out = HeldOut(0.1234, (HeldOutLevel(None, 100.0, 30.0, 0.2, 0.4),))
+    origin = replace(card.provenance, n_rows=n - 100, n_events=events - 30)
+    made = replace(card, provenance=origin, held_out=held_out)
+    page = validation_page(made, table, y)
+    assert f"{n - 100} rows to learn from, and 100 held out. If they are the same rows" in page
+    assert "it has net benefit 0.1234 on 100 held-out rows." in page
+    other = replace(card, provenance=replace(origin, n_events=events - 29), held_out=held_out)
+    assert "flatter" not in validation_page(other, table, y)

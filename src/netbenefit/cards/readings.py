@@ -412,8 +412,10 @@ def join_words(words: Sequence[str]) -> str:
     return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def value_text(value: Value) -> str:
-    """Write a number with a true minus sign; quote text that would be misread."""
+def value_text(value: Value, *, binary: bool = False) -> str:
+    """Write a number with a true minus sign, or as yes or no; quote text that would be misread."""
+    if binary and value in (0, 1):
+        return "yes" if value else "no"
     if isinstance(value, str):
         several = "," in value or " or " in value  # as lists of values are written
         plain = value and value == value.strip() and not several and value != "missing"

@@ -113,6 +113,11 @@ class HeldOut:
         """Mass of the rows."""
         return sum(level.rows for level in self.levels)
 
+    @property
+    def n_events(self) -> float:
+        """Mass of the rows with the event."""
+        return sum(level.events for level in self.levels)
+
     def level_of(self, score: int | None) -> HeldOutLevel:
         """Return the level that holds a score; None is the lowest of all."""
         firsts = [level.first for level in self.levels if level.first is not None]

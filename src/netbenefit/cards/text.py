@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from netbenefit.cards.questions import Answer, is_idle
 from netbenefit.cards.readings import plain_number, value_text
 from netbenefit.cards.rules import HeldOut, Provenance, RiskRow
+from netbenefit.cards.terms import PerUnit
 from netbenefit.common import Value, display_width, meaning_of, spell_out
 from netbenefit.metrics import Thresholds
 
@@ -47,6 +48,11 @@ def card_notes(card: Scorecard) -> list[str]:
     unseen = [
         r for r in used if r.fill is not None and not (r.saw_missing or r.special or r.sources)
     ]
+    binary = {
+        rule.term.feature
+        for rule in card.rules
+        if isinstance(rule.term, PerUnit) and rule.term.binary
+    }
     notes = [
         note
         for reading in used
@@ -58,7 +64,11 @@ def card_notes(card: Scorecard) -> list[str]:
         ).notes()
     ]
     if unseen:
-        fills = [f"{called(one.feature)} {value_text(cast(Value, one.fill))}" for one in unseen]
+        fills = [
+            f"{called(one.feature)} "
+            f"{value_text(cast(Value, one.fill), binary=one.feature in binary)}"
+            for one in unseen
+        ]
         notes.append(f"if not known, count as: {', '.join(fills)} (none was missing in training)")
     return notes
 

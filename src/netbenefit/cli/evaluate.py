@@ -70,7 +70,7 @@ def evaluate(
     else:
         with given:
             found, text = _evaluate_open(scorecard, given, named, grid, reference, files, quiet)
-    from netbenefit.report import curve_table, evaluation_json, measure_table
+    from netbenefit.report import curve_table, evaluation_json, measure_table, training_note
     from netbenefit.updating import beside_lines, calibration_lines, level_lines
 
     drift = None if reference is None else found.drift
@@ -82,6 +82,8 @@ def evaluate(
             evaluation_json(found.measures, found.curve, text, grid, extra) + "\n"
         )
         return
+    if not quiet and (seen := training_note(scorecard, found.measures)):
+        terminal.note(seen)
     console = terminal.make_console()
     console.print(f"{card} on {source.shown}, {text}:")
     console.print(measure_table(found.measures))

@@ -55,8 +55,28 @@ def _nothing(ctx: Any) -> str:
     return ""
 
 
+#: What is said of a value that cannot be read, and what a user is told instead.
+_PLAINLY = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": (
+        "write a whole number."
+    ),
+    "Input should be a valid number, unable to parse string as a number": "write a number.",
+}
+
+
 class Command(TyperCommand):
-    """A command whose options are shown in groups."""
+    """A command whose options are shown in groups, and whose errors are in plain words."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line."""
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            for said, plainly in _PLAINLY.items():
+                if isinstance(text := getattr(error, "message", None), str):
+                    error.message = text.replace(said, plainly)  # type: ignore[attr-defined]
+            raise
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return arguments and options, as they are shown."""

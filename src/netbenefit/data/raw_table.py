@@ -292,7 +292,8 @@ def mixed_error(column: RawColumn, special: Sequence[Any]) -> InputError:
     return InputError(
         f"column {column.name!r} mixes numbers with text, such as {text!r} in ",
         RowNumber(row),
-        f" ({shorten(words)}). If the text means missing, name it as a special code (",
+        f"{f' ({shorten(words)})' if len(words) > 1 else ''}. If the text means missing, name it ",
+        "as a special code (",
         Remedy(
             f"special={{{column.name!r}: {words[:3]!r}}}",
             "--special " + shlex.quote(f"{column.name}={','.join(words[:3])}"),

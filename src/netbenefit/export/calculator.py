@@ -500,7 +500,8 @@ def _unknown(one: InputColumn, uses: Iterable[ColumnLogic]) -> str | None:
     if one.refuse:
         return None
     if one.fill is not None:
-        return f"not known (counts as {value_text(one.fill)})"
+        binary = any(column.is_binary for column in uses)
+        return f"not known (counts as {value_text(one.fill, binary=binary)})"
     words = []
     for column in uses:
         if not (column.may_miss or column.fill is not None):

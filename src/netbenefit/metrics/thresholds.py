@@ -285,13 +285,13 @@ def _check_values(values: tuple[float, ...]) -> None:
     for i, p in enumerate(values):
         if not 0.0 <= p < 1.0:
             raise InputError(
-                f"threshold {p!r} (position {i}) is outside (0, 1). Thresholds are risks: write "
-                "0.2 for 20%."
+                f"threshold {p!r} (number {i + 1}) is not a risk from which one might act: it "
+                "must be at least 0 and below 1; write 0.2 for 20%."
             )
         if i and p <= values[i - 1]:
             what = "repeats" if p == values[i - 1] else "is below"
             raise InputError(
-                f"thresholds must increase, but {p!r} (position {i}) {what} {values[i - 1]!r}. "
+                f"thresholds must increase, but {p!r} (number {i + 1}) {what} {values[i - 1]!r}. "
                 "Sort them and drop duplicates."
             )
 

@@ -10,5 +10,6 @@ from .text import (
     records as records,
 )
 from .validation import (
+    training_note as training_note,
     validation_page as validation_page,
 )

@@ -76,7 +76,8 @@ def _words(one: InputColumn, uses: Sequence[ColumnLogic], asked: Mapping[str, Qu
     if one.refuse:
         parts.append("missing is refused")
     elif one.fill is not None:
-        parts.append(f"missing counts as {value_text(one.fill)}")
+        binary = any(column.is_binary for column in uses)
+        parts.append(f"missing counts as {value_text(one.fill, binary=binary)}")
     elif any(column.fill is None and not column.may_miss for column in uses):
         parts.append("missing is refused")
     else:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netbenefit._version import __version__
-from netbenefit.cards import Scorecard, contents, percent, price_text
+from netbenefit.cards import Scorecard, contents, held_out_text, percent, price_text
 from netbenefit.certificates import Certificate, Verdict
 from netbenefit.common import asset, format_number, relative_gap
 from netbenefit.metrics import Measures, compare, decision_bands, measure
@@ -149,7 +149,7 @@ def validation_page(
     curve = decision_bands(event, risks, card.thresholds, sample_weight=sample_weight)
     prepared = column_rows(card, columns)
     proof = certificate_sentence(card, certificate, verdict)
-    seen = _training_note(card, measures, verdict)
+    seen = training_note(card, measures, verdict)
     sections = [
         Section("", _worth(judge_worth(event, risk, card.thresholds, sample_weight), seen), "wide"),
         Section("", card._repr_html_(), "card"),
@@ -246,8 +246,8 @@ def _rounded_up(value: float, digits: int) -> Decimal:
     return Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_CEILING)
 
 
-def _training_note(card: Scorecard, measures: Measures, verdict: Verdict | None) -> str:
-    """Warn of rows that the card has seen."""
+def training_note(card: Scorecard, measures: Measures, verdict: Verdict | None = None) -> str:
+    """Warn of rows that the card has seen; empty where nothing suggests that."""
     origin = card.provenance
     if verdict is not None and verdict.consistent:
         return (
@@ -259,6 +259,17 @@ def _training_note(card: Scorecard, measures: Measures, verdict: Verdict | None)
             "There are as many rows and events here as the card was learnt from. If they are the "
             "same rows, the measures flatter it."
         )
+    held_out = card.held_out
+    if origin is not None and held_out is not None and origin.n_rows is not None:
+        learnt = origin.n_rows, origin.n_events or 0
+        whole = learnt[0] + held_out.n_rows, learnt[1] + held_out.n_events
+        if whole == (measures.n, measures.events):
+            return (
+                "There are as many rows and events here as in the table that the card was made "
+                f"from: {learnt[0]:,.10g} rows to learn from, and {held_out.n_rows:,.10g} held "
+                "out. If they are the same rows, the measures flatter it: it has "
+                f"{held_out_text(held_out)}."
+            )
     return ""
 
 
