@@ -323,7 +323,9 @@ class _Search:
         state.start(self._start, True)
         self._offer(state)
         *others, widest = sorted(state.free.tolist(), key=lambda k: _n_values(problem, k))
-        ranges = [range(int(problem.lower[k]), int(problem.upper[k]) + 1) for k in others]
+        ranges = [
+            (problem.lower[k] + np.flatnonzero(problem.limits.values[k])).tolist() for k in others
+        ]
         for chosen in product(*ranges):
             if self.run.must_stop:
                 return "time_limit"
