@@ -904,8 +904,8 @@ def test_fit_warns_of_more_columns_than_events(tmp_path: Path):
     path = tmp_path / "wide.csv"
     path.write_text("\n".join([header, *lines]))
     options = ["--target", "y", "--time-limit", 1]
-    assert "12 conditions, but only 8 rows of the rarer outcome" in run("fit", path, *options)
+    assert "40 rows for 12 candidate columns" in run("fit", path, *options)
     options += NUMBERS
-    assert "12 columns, but only 8 rows of the rarer outcome" in run("fit", path, *options)
+    assert "40 rows for 12 candidate columns" in run("fit", path, *options)
     few = ["--max-features", 3, "--teacher", "none"]
     assert "rarer outcome" not in run("fit", path, *options, *few)

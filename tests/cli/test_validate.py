@@ -136,7 +136,9 @@ def test_errors(table: Path, tmp_path: Path) -> None:
     other.write_text("a,b\n1,2\n")
     assert "is not a journal" in error("validate", table, *ASK, "--journal", other)
     assert other.read_text() == "a,b\n1,2\n"
-    assert "text in column 'ward'" in error("validate", table, *ASK, "--binner", "none")
+    assert "column 'ward' holds text, such as 'B' in line 2" in error(
+        "validate", table, *ASK, "--binner", "none"
+    )
     assert "--folds 200 must be at least 2" in error("validate", table, *NUMBERS, "--folds", 200)
     assert "Example: netbenefit validate" in " ".join(run("validate", "--help").split())
 

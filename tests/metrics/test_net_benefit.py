@@ -500,7 +500,7 @@ Y, RISK = [0, 1, 1], [0.1, 0.5, 0.7]
         ([0, 1, 2], RISK, r"y_true must hold only 0 and 1, but row 2 holds 2.*Recode"),
         ([0, 1, NAN], RISK, r"y_true .* row 2 holds nan.*drop those rows"),
         ([0, 1, None], RISK, r"y_true must hold 0 and 1.*such as None"),
-        (["no", "yes", "yes"], RISK, r"y_true must hold 0 and 1.*'no'.*y == 'yes'"),
+        (["ill", "well", "well"], RISK, r"y_true must hold 0 and 1.*'ill'.*y == 'yes'"),
         (Y, [0.1, 0.5], r"risk has shape \(2,\), but there are 3 rows.*one risk per row"),
         (Y, 0.5, r"risk has shape \(\), but there are 3 rows"),
         (Y, [[0.9, 0.1]] * 3, r"risk has two columns.*predict_proba.*risk\[:, 1\]"),

@@ -666,10 +666,12 @@ def test_bad_models(fitted: Fitted) -> None:
     three = LogisticRegression(max_iter=500).fit(*flowers)
     with pytest.raises(InputError, match="3 classes"):
         make(three, *flowers)
-    flipped = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, y)
-    flipped[-1].classes_ = flipped[-1].classes_[::-1]
+    labels = np.where(y == 1, "ill", "well")
+    last, first = (make_pipeline(StandardScaler(), LogisticRegression()) for _ in range(2))
+    last.fit(X, labels)
+    first.fit(X, labels)[-1].classes_ = np.array(["well", "ill"])
     with pytest.raises(InputError, match="another label for the event"):
-        make({"a": fitted.logistic, "b": flipped}, X, y)
+        make({"a": last, "b": first}, X, labels)
     with pytest.raises(InputError, match="Pass another name"):
         RocDisplay.from_estimator(fitted.card, X, y, name="a", others={"a": fitted.logistic})
 

@@ -475,14 +475,14 @@ def test_duplicate_names(wrong: Wrong) -> None:
     ),
     (
         "metrics, text",
-        lambda: expected_calibration_error(np.where(Y, "yes", "no"), RISK),
-        ("y_true", "'no'"),
+        lambda: expected_calibration_error(np.where(Y, "ill", "well"), RISK),
+        ("y_true", "'ill'"),
         "as in y == 'yes'",
     ),
     (
         "calibration, text",
-        lambda: calibrate_levels(np.where(Y, "yes", "no"), RISK),
-        ("y_true", "'no'"),
+        lambda: calibrate_levels(np.where(Y, "ill", "well"), RISK),
+        ("y_true", "'ill'"),
         "as in y == 'yes'",
     ),
 )

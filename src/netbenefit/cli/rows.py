@@ -355,7 +355,7 @@ def _check_numbers(columns: Mapping[str, NDArray[Any]]) -> None:
             RowNumber(rows[0]),
             "; ",
         ]
-    drops = " ".join(f"--drop {shlex.quote(name)}" for name in (*text, *missing))
+    drops = " ".join(f"--drop {shlex.quote(name)}" for name in {**text, **missing})
     raise InputError(
         *problems[:-1],
         ". With --binner none columns are numbers; --binner auto takes both. Or: encode text as "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 import shutil
 import sys
@@ -266,8 +267,10 @@ def read_setting(text: str, option: str, *words: str) -> str | float:
     try:
         number = float(text)
     except ValueError:
+        number = math.nan
+    if math.isnan(number):
         known = f"{', '.join(words)} or a number" if words else "a number"
-        raise InputError(f"{option} must be {known}, not {text!r}.") from None
+        raise InputError(f"{option} must be {known}, not {text!r}.")
     if not number >= 0:
         raise InputError(f"{option} must not be negative, but is {text}.")
     return number
