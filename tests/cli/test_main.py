@@ -304,7 +304,10 @@ def test_errors_of_options_are_in_plain_words(
         ([*FIT, "--sample-weight", "w"], "--sample-weight names column 'w'"),
         ([*FIT, "--sample-weight", "town"], "text in column 'town'"),
         ([*FIT, "--positive", "maybe"], "column 'ill' is never 'maybe'; it holds no, yes"),
-        (["--target", "weight", "--drop", "town", "--drop", "ill"], "holds 3 labels (1, 2, 3)"),
+        (
+            ["--target", "weight", "--drop", "town", "--drop", "ill"],
+            "the others, a code for not known among them, then count as no event",
+        ),
         ([*FIT, "--thresholds", "1:2"], "cannot read thresholds '1:2'"),
         ([*FIT, "--thresholds", "5,10"], "threshold 5.0 (number 1) is not a risk"),
         ([*FIT, "--thresholds", "0.5,0.1"], "thresholds must increase"),

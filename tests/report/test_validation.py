@@ -334,3 +334,11 @@ def test_the_page_warns_of_rows_of_which_some_were_held_out(fitted: Any) -> None
     assert "it has net benefit 0.1234 on 100 held-out rows." in page
     other = replace(card, provenance=replace(origin, n_events=events - 29), held_out=held_out)
     assert "flatter" not in validation_page(other, table, y)
+
+
+def test_the_verdict_says_what_makes_a_card_doubtful(fitted: Any) -> None:
+    model, table, y = fitted
+    card: Scorecard = model.scorecard_
+    leaking = replace(card, provenance=replace(card.provenance, caution="likely leak: 'age < 3'"))
+    verdict = validation_page(leaking, table, y).partition('class="verdict"')[2]
+    assert "Caution: likely leak: &#x27;age &lt; 3&#x27;." in verdict.partition("</section>")[0]

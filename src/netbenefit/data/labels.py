@@ -163,7 +163,8 @@ def _choose_event(
         f"{what} holds {len(labels)} labels ({shown}), but an outcome has two. ",
         Remedy(
             "Compare it with the event's label first, as in y == label.",
-            "Say which one is the event (--positive LABEL), or choose another --target.",
+            "Say which one is the event (--positive LABEL); the others, a code for not known among "
+            "them, then count as no event. Or choose another --target.",
         ),
     )
 

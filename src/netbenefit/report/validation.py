@@ -149,9 +149,13 @@ def validation_page(
     curve = decision_bands(event, risks, card.thresholds, sample_weight=sample_weight)
     prepared = column_rows(card, columns)
     proof = certificate_sentence(card, certificate, verdict)
-    seen = training_note(card, measures, verdict)
+    doubts = [training_note(card, measures, verdict)]
+    if card.provenance is not None and card.provenance.caution is not None:
+        doubts.append(f"Caution: {card.provenance.caution}.")
     sections = [
-        Section("", _worth(judge_worth(event, risk, card.thresholds, sample_weight), seen), "wide"),
+        Section(
+            "", _worth(judge_worth(event, risk, card.thresholds, sample_weight), doubts), "wide"
+        ),
         Section("", card._repr_html_(), "card"),
         Section(
             "Decision curve",
@@ -181,10 +185,10 @@ def validation_page(
     return page(contents(card).title, sections, lead=f"{lead} {rows}".strip(), style=style)
 
 
-def _worth(worth: Worth, seen: str) -> str:
-    """Return the verdict; rows that the card has seen come first, since they flatter it."""
+def _worth(worth: Worth, doubts: Sequence[str]) -> str:
+    """Return the verdict; what makes it doubtful, such as rows that the card has seen, is first."""
     parts = [f'<h2 class="verdict">{escape(worth.headline)}</h2>']
-    parts += [f'<p class="open">{escape(seen)}</p>'] if seen else []
+    parts += [f'<p class="open">{escape(doubt)}</p>' for doubt in doubts if doubt]
     words, sure = escape(" ".join(worth.sentences)), escape(worth.sure)
     return "".join([*parts, f'<p>{words} <span class="note">{sure}</span></p>'])
 
