@@ -667,9 +667,8 @@ def test_bad_models(fitted: Fitted) -> None:
     with pytest.raises(InputError, match="3 classes"):
         make(three, *flowers)
     labels = np.where(y == 1, "ill", "well")
-    last, first = (make_pipeline(StandardScaler(), LogisticRegression()) for _ in range(2))
-    last.fit(X, labels)
-    first.fit(X, labels)[-1].classes_ = np.array(["well", "ill"])
+    last, first = (LogisticRegression(max_iter=500).fit(X, labels) for _ in range(2))
+    first.pos_label = "ill"
     with pytest.raises(InputError, match="another label for the event"):
         make({"a": last, "b": first}, X, labels)
     with pytest.raises(InputError, match="Pass another name"):

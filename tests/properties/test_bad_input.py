@@ -244,7 +244,7 @@ def test_missing_values(wrong: Wrong) -> None:
     (
         "threshold",
         lambda: model(thresholds=[0.2, np.inf]).fit(X, Y),
-        ("threshold inf", "position 1"),
+        ("threshold inf", "number 2"),
         "write 0.2 for 20%",
     ),
     (
@@ -476,13 +476,13 @@ def test_duplicate_names(wrong: Wrong) -> None:
     (
         "metrics, text",
         lambda: expected_calibration_error(np.where(Y, "ill", "well"), RISK),
-        ("y_true", "'ill'"),
+        ("y_true", "'well'"),
         "as in y == 'yes'",
     ),
     (
         "calibration, text",
         lambda: calibrate_levels(np.where(Y, "ill", "well"), RISK),
-        ("y_true", "'ill'"),
+        ("y_true", "'well'"),
         "as in y == 'yes'",
     ),
 )

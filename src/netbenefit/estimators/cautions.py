@@ -188,6 +188,8 @@ def _numbers(
         return
     rows = training.rows
     table = rows.X if isinstance(rows.X, RawTable) else RawTable(rows.X)
+    if not set(training.bins.sources) <= set(table.names):
+        return  # patterns that were merged where the rows are
     weight = check_weights(rows.sample_weight, rows.event.size)
     for logic, column in training.bins.logic.read(LazyColumns(table), len(table)):
         if logic.kind == "number":
