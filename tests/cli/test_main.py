@@ -910,5 +910,3 @@ def test_fit_warns_of_more_columns_than_events(tmp_path: Path):
     assert "40 rows for 12 candidate columns" in run("fit", path, *options)
     options += NUMBERS
     assert "40 rows for 12 candidate columns" in run("fit", path, *options)
-    few = ["--max-features", 3, "--teacher", "none"]
-    assert "rarer outcome" not in run("fit", path, *options, *few)
