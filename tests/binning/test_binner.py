@@ -612,6 +612,7 @@ def test_a_signalling_nan_is_missing() -> None:
     ("name", "values"),
     [
         ("PatientID", np.random.default_rng(0).permutation(10**6)[:60]),
+        ("ID", np.r_[np.random.default_rng(0).permutation(10**6)[:50], np.full(10, 77)]),
         ("patient", np.arange(1000, 1060)),
         ("n", np.r_[np.nan, np.arange(1.0, 60)]),
         ("n", np.arange(1.0, 61)),

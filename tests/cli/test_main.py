@@ -898,6 +898,16 @@ def test_inputs_are_never_overwritten(table: Path, card_file: Path) -> None:
     assert (table.read_bytes(), card_file.read_bytes()) == before
 
 
+def test_several_labels_that_are_no_event_are_told(tmp_path: Path):
+    path = tmp_path / "codes.csv"
+    path.write_text("y,x\n" + "1,1\n0,0\n0,1\n1,0\n" * 10 + "9,0\n")
+    fit = ["fit", path, "--target", "y", "--teacher", "none", "--max-points", 1]
+    told = "41 rows, 20 with y = 1 (all of its other labels count as no event)"
+    assert told in run(*fit, "--positive", 1)
+    path.write_text(path.read_text().replace("9,0\n", ""))
+    assert "20 with y = 1;" in run(*fit, "--positive", 1)
+
+
 def test_fit_warns_of_more_columns_than_events(tmp_path: Path):
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 2, (40, 12))

@@ -86,3 +86,13 @@ def test_the_conclusion_tells_reports_from_proofs() -> None:
     assert conclude(unproven, origin).endswith("could keep more is not known.")
     assert conclude(result, replace(origin, share_bound=0.95)).endswith(f"95.0%.{said}not a proof.")
     assert "reports" not in conclude(replace(result, status="optimal"))
+
+
+def test_an_empty_card_keeps_nothing_worth_a_share() -> None:
+    table = PatternTable.from_arrays([[0], [1], [0], [1]], [0, 1, 1, 0])
+    result = SearchThenProve().solve(Problem.build(table, Thresholds.of([0.3])))
+    origin = Provenance(version="0", objective=0.5, share_kept=0.999, share_bound=0.999)
+    assert conclude(result, origin) == (
+        "No rule is worth its price here: everybody gets the same risk. Proven optimal: no card "
+        "within these limits has a higher objective."
+    )

@@ -46,6 +46,8 @@ _NO_CHANCE = 100
 _FAR_FROM_ZERO = 10.0
 #: Share of rows with a value of their own that makes an identifier.
 _OWN_VALUES = 0.95
+#: The same where the column's name says that it is one.
+_NAMED_OWN_VALUES = 0.5
 _ID_NAME = re.compile(r"(.*[\s_.-])?(?i:id|ids|uuid|guid|key|nr|no|mrn)|.*[a-z]I[Dd]s?|.*[a-z]Key")
 
 
@@ -209,13 +211,15 @@ def _numeric(
 def _is_identifier(name: str, distinct: FloatArray, rows: float) -> bool:
     """Whether whole numbers identify the rows, whatever the order of the rows.
 
-    They do if they all differ and the column's name says so, or if they lie so close together that
-    independent values would have coincided.
+    They do if most differ and the column's name says so (some people come twice), or if they all
+    differ and lie so close together that independent values would have coincided.
     """
-    if rows < _MANY_ROWS or distinct.size < rows:
+    if rows < _MANY_ROWS:
         return False
-    if _ID_NAME.fullmatch(name) is not None:
+    if distinct.size >= _NAMED_OWN_VALUES * rows and _ID_NAME.fullmatch(name) is not None:
         return True
+    if distinct.size < rows:
+        return False
     low, spread = float(distinct[0]), float(distinct[-1] - distinct[0])
     begins = low in (0, 1) or low >= _FAR_FROM_ZERO * spread
     return (begins or rows >= _NO_CHANCE) and spread < 1.5 * rows

@@ -279,8 +279,8 @@ def _fit_table(
             train, test = table.split(holdout, seed, columns)
         sample = table.read(names, n_rows=2000).columns
     if not quiet:
-        counts = f"{n_events:,} rows with {outcome.text}; {count_columns(names)} to learn from"
-        terminal.print_note("bold", source.label, counts)
+        counts = f"{n_events:,} rows with {outcome.text}{outcome.remark}"
+        terminal.print_note("bold", source.label, f"{counts}; {count_columns(names)} to learn from")
         tell_thresholds(grid, n_events / table.n_rows)
     binner = binner_of(flags, sample, params)
     from netbenefit.cli.classifier import CommandClassifier  # late: it takes seconds

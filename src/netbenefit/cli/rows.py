@@ -156,7 +156,7 @@ class Rows(NamedTuple):
         event = self.outcome.event
         aside = "" if held_out is None else f"; {held_out.outcome.event.size:,} rows held out"
         return (
-            f"{event.size:,} rows, {event.sum():,} with {self.outcome.text}; "
+            f"{event.size:,} rows, {event.sum():,} with {self.outcome.text}{self.outcome.remark}; "
             f"{count_columns(self.names)} to learn from{aside}"
         )
 

@@ -39,6 +39,12 @@ class Outcome(NamedTuple):
     labels: NDArray[Any]  #: of the other rows, and of the event
     text: str  #: such as "died = yes"
 
+    @property
+    def remark(self) -> str:
+        """A word where several labels are no event: a code for not known may be among them."""
+        several = str(self.labels[0]) == f"not {self.labels[1]}"
+        return " (all of its other labels count as no event)" * several
+
 
 def read_outcome(
     y: Any, name: str | None = None, positive: Any = None, *, asks: bool = False

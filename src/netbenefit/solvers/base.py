@@ -75,6 +75,8 @@ def _hearsay(result: SolverResult) -> str:
 
 
 def _share(result: SolverResult, kept: float, most: float | None) -> str:
+    if not result.size:
+        return f"No rule is worth its price here: everybody gets the same risk. {_distance(result)}"
     rules = f"{result.size} rule{'s' * (result.size != 1)}"
     if result.questions != result.size:
         rules = f"{result.questions} question{'s' * (result.questions != 1)} and {rules}"
