@@ -791,7 +791,8 @@ def test_ctrl_c_leaves_no_traceback_while_modules_are_imported(table: Path, dela
     _, told = done.communicate(timeout=PATIENCE)
     assert "Traceback" not in told
     assert "Exception" not in told
-    assert done.returncode in (0, 130)  # 0 where the search was interrupted, which keeps its card
+    # 0 where the search was interrupted, which keeps its card; the signal's own on the way out.
+    assert done.returncode in (0, 130, -signal.SIGINT)
 
 
 def test_a_truncated_file_is_an_error_of_one_line(table: Path, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ def install_command(extra: str) -> str:
         found: Distribution | None = distribution(_NAME)
     except PackageNotFoundError:  # run from its sources, without being installed
         found = None
+    if found is not None and found.read_text("PKG-INFO") is not None:  # what a build left there
+        found = None
     return command_for(extra, found, sys.prefix)
 
 
