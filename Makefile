@@ -4,6 +4,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# Tests that start a cluster need a process in which nothing else has run.
+ALONE := tests/common/test_cluster.py
 DATA ?= $(or $(NETBENEFIT_DATA),../shared/data)
 
 # The first interpreter that runs and is new enough (a name on the PATH may be an empty shell).
@@ -27,7 +29,8 @@ demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 	$(BIN)/netbenefit demo
 
 test: lint types ## Lint, types, tests, examples of docstrings, README and docs; quick experiments
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile tests src reproduction README.md docs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore $(ALONE) tests src reproduction README.md docs
+	$(BIN)/python -m pytest $(ALONE)
 	@if [ -d "$(DATA)" ]; then $(BIN)/netbenefit reproduce --budget quick --out "$$(mktemp -d)/quick"; \
 		else echo "no data in $(DATA): the experiments were not tried"; fi
 
