@@ -152,7 +152,7 @@ def _limits(summary: Summary, records: list[dict[str, Any]]) -> str:
         items.append(
             f"{escape(title_of(method))}: {ran}." + (f" Recipe: {recipe}." if recipe else "")
         )
-    return "The paper stops after 600 s a fold. Here:\n\n" + bullets(items)
+    return "The paper stops after 600 s per fold. Here:\n\n" + bullets(items)
 
 
 def _range(values: list[float]) -> str:

@@ -1,4 +1,4 @@
-"""What Ctrl-C does: it ends a command as the command wishes, and an import at once."""
+"""What Ctrl-C does: it ends a command in the command's own way, and an import at once."""
 
 from __future__ import annotations
 

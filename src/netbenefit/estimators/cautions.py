@@ -56,7 +56,7 @@ class Caution(NamedTuple):
 def find_cautions(
     training: TrainingData, n_rules: int, taught: Taught | None = None
 ) -> list[Caution]:
-    """What should make one doubt a card of so many rules."""
+    """Reasons to doubt a card of so many rules."""
     return [*_small_table(training, n_rules, taught), *_leaks(training)]
 
 
