@@ -307,13 +307,14 @@ class _Search:
         self._polished: IntArray | None = None
         self._seconds_per_step = 0.0
         self._strict = False
-        self.n_free = int(make_search_state(problem, 0).free.size)
+        self._free: list[int] = make_search_state(problem, 0).free.tolist()
+        self.n_free = len(self._free)
 
     @property
     def is_small(self) -> bool:
-        """Whether all vectors can be tried, and none of them is feasible but for rounding."""
+        """Whether all vectors can be tried, and rounding does not decide which are feasible."""
         problem = self.problem
-        values = sorted(_n_values(problem, k) for k in make_search_state(problem, 0).free.tolist())
+        values = sorted(_n_values(problem, k) for k in self._free)
         exact = problem.limits.rates is None or problem.patterns.is_whole
         return exact and bool(values) and math.prod(values[:-1]) <= _FEW_LISTS
 
@@ -322,7 +323,7 @@ class _Search:
         problem, state = self.problem, self._new_state(0)
         state.start(self._start, True)
         self._offer(state)
-        *others, widest = sorted(state.free.tolist(), key=lambda k: _n_values(problem, k))
+        *others, widest = sorted(self._free, key=lambda k: _n_values(problem, k))
         ranges = [
             (problem.lower[k] + np.flatnonzero(problem.limits.values[k])).tolist() for k in others
         ]
