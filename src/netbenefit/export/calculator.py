@@ -189,6 +189,11 @@ def _card(card: Scorecard, scaling: str) -> str:
             zip(printed.questions, card.questions, strict=True)
         )
     )
+    if not body:  # a table without a row is none to a screen reader
+        body = (
+            '<tbody role="rowgroup"><tr role="row"><td role="cell" colspan="3">'
+            "The card asks nothing.</td></tr></tbody>"
+        )
     risks = "".join(
         f'<tr role="row" data-level="{places[row.risk]}"><th role="rowheader" scope="row">'
         f'{escape(scores)}</th><td role="cell">{escape(risk)}</td></tr>'
