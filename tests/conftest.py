@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -26,12 +28,36 @@ def _digest_of_compiled_sources() -> str:
 
 
 # Parallel workers that compile the same functions at the same time would write the same cache
-# files.  Each worker has its own folder instead, warm from the second run on.  numba reads the
-# variable when it is first imported, which must come after this.
-_worker = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-_cache = ROOT / ".pytest_cache" / "numba" / _digest_of_compiled_sources() / _worker
-os.environ["NUMBA_CACHE_DIR"] = str(_cache)
+# files.  Each worker writes to its own folder instead, and reads those of the others.  numba reads
+# the variable when it is first imported, which must come after this.
+_caches = ROOT / ".pytest_cache" / "numba" / _digest_of_compiled_sources()
+_own_cache = _caches / os.environ.get("PYTEST_XDIST_WORKER", "alone")
+os.environ["NUMBA_CACHE_DIR"] = str(_own_cache)
 os.environ.setdefault("MPLBACKEND", "Agg")  # pictures need no screen
+
+
+def _load_what_any_worker_compiled() -> None:
+    """Copy it to the worker's own folder, where the processes that it starts find it, too."""
+    from numba.core.caching import IndexDataCacheFile
+
+    load = IndexDataCacheFile.load
+
+    def load_from_anywhere(own: Any, key: Any) -> Any:
+        if (found := load(own, key)) is not None:
+            return found
+        for folder in _caches.iterdir():
+            other = copy.copy(own)
+            for name in ("_cache_path", "_index_path"):
+                setattr(other, name, getattr(own, name).replace(str(_own_cache), str(folder), 1))
+            if (found := load(other, key)) is not None:
+                own.save(key, found)
+                return found
+        return None
+
+    IndexDataCacheFile.load = load_from_anywhere
+
+
+_load_what_any_worker_compiled()
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)

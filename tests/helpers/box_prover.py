@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from netbenefit.problem.problem import IntegerProblem, NoCardFound, Problem, SolverResult, Status
@@ -20,6 +19,7 @@ from netbenefit.solvers.boxes.flow import (
 )
 from netbenefit.solvers.boxes.search import no_card, prove_boxes
 from netbenefit.solvers.kernels.coordinates import Array
+from netbenefit.solvers.kernels.jit import jit
 from netbenefit.solvers.local_search import LocalSearch
 
 
@@ -66,7 +66,7 @@ def flow_bound(integers: IntegerProblem, lower: np.ndarray, upper: np.ndarray) -
     return int(integers.ceiling - flow.state[TOTAL]) - integers.paid((lo > 0) | (hi < 0))
 
 
-@numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]
+@jit
 def _from_scratch(
     field: Field, flow: Flow, lo: Array, hi: Array, slack: Array, bits: Array
 ) -> None:
