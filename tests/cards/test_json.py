@@ -6,16 +6,18 @@ import json
 import math
 import os
 import stat
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import HeldOut
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
-from netbenefit.common.checks import InputError
+from netbenefit.common.checks import InputError, InputWarning
 from netbenefit.metrics.thresholds import Thresholds
 
 # -- round trips -----------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ def test_the_layout_is_readable_and_versioned():
     text = example().to_json()
     data = json.loads(text)
     assert list(data)[:2] == ["schema", "version"]
-    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 3)
+    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 6)
     assert data["rules"][0] == {
         "kind": "condition",
         "feature": "age",
@@ -180,17 +182,15 @@ def test_the_layout_is_readable_and_versioned():
     }
     assert data["risks"] == [[-2, 0.05], [3, 0.30000000000000004], [5, 0.4], [8, 0.8]]
     assert "cutoffs" not in data
-    assert "base" not in data  # a card without is read by older packages
     assert "teacher" not in data["provenance"]  # written only where it is known
     assert "größe" in text
     assert text.endswith("}\n")
 
 
-def test_what_held_out_rows_say_has_a_version_of_its_own():
+def test_what_held_out_rows_say_comes_back():
     levels = [(None, 6.5, 0, 0.0, 0.4), (3, 4, 3, 0.3, 0.95), (5, 0, 0, None, None)]
     card = replace(example(), held_out=HeldOut(0.125, levels))
     data = json.loads(card.to_json())
-    assert data["version"] == 5
     assert data["held_out"]["net_benefit"] == 0.125
     assert data["held_out"]["levels"][1] == {
         "first": 3,
@@ -207,7 +207,7 @@ def test_what_held_out_rows_say_has_a_version_of_its_own():
     assert moved.raw() == card
     first = ["held_out", "levels", 0]
     for path, value, message in (
-        (["version"], 4, "held_out is not a known key"),
+        (["version"], 5, "digest is not a known key"),
         (["held_out"], 3, "^held_out must be an object"),
         (["held_out", "levels"], [], "levels must start with first=None"),
         ([*first, "first"], 2, "levels must start with first=None"),
@@ -227,10 +227,9 @@ def test_what_held_out_rows_say_has_a_version_of_its_own():
             Scorecard.from_json(json.dumps(wrong))
 
 
-def test_points_that_columns_start_from_have_a_version_of_their_own():
+def test_points_that_columns_start_from_come_back():
     card = example().start_at_zero()
     data = json.loads(card.to_json())
-    assert data["version"] == 4
     assert data["base"] == [{"feature": "age", "points": 2}]
     assert Scorecard.from_json(json.dumps(data)) == card
     for path, value, message in (
@@ -259,7 +258,7 @@ def test_points_that_columns_start_from_have_a_version_of_their_own():
         ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
         (changed(["schema"], "other"), "not a card"),
         (changed(["version"], KeyError), "^version is missing"),
-        (changed(["version"], 6), "version 6 .* reads version 1, 2, 3, 4, 5. Update the package"),
+        (changed(["version"], 7), "version 7 .* reads version 1, 2, 3, 4, 5, 6. Update the pack"),
         (changed(["version"], "1"), 'version "1" of the card format is not known'),
         (changed(["version"], True), "version true of the card format is not known"),
         (changed(["version"], 1.0), "version 1.0 of the card format is not known"),
@@ -273,6 +272,7 @@ def test_points_that_columns_start_from_have_a_version_of_their_own():
             for key in ("rules", "risks", "thresholds", "score_range", "feature_names")
         ],
         (changed(["provenance"], KeyError), "^provenance is missing"),
+        (changed(["digest"], KeyError), "^digest is missing"),
         (changed(["colour"], "red"), "^colour is not a known key"),
         # types
         (changed(["rules"], {}), "^rules must be a list, but is {}"),
@@ -382,6 +382,98 @@ def test_no_replacement_crashes_the_reader(data):
     assert Scorecard.from_json(again.to_json()) == again
 
 
+# -- digests ---------------------------------------------------------------------------------------
+
+
+def full() -> Scorecard:
+    """Return a card with all that a file can hold."""
+    readings = [Reading(feature="utilisation", special=(96, 98), fill=0.25)]
+    levels = [(None, 6.5, 0, 0.0, 0.4), (3, 4, 3, 0.3, 0.95)]
+    labels = {"title": "Größe 2", "columns": {"age": {"unit": "years", "low": 18, "high": 110.0}}}
+    card = replace(example(), readings=readings, held_out=HeldOut(0.125, levels))
+    return card.start_at_zero().with_labels(labels)
+
+
+def read(text: str) -> tuple[Scorecard, list[str]]:
+    """Return a card, and the warnings of reading it."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        card = Scorecard.from_json(text)
+    assert all(one.category is InputWarning and one.filename == __file__ for one in caught)
+    return card, [str(one.message) for one in caught]
+
+
+def test_no_digit_can_change_unseen():
+    text = full().to_json()
+    card, found = read(text)
+    assert card == full()
+    assert not found
+    places = [i for i, sign in enumerate(text) if sign.isdigit()]
+    assert len(places) > 100
+    loaded = 0
+    for place in places:
+        for digit in "0123456789":
+            if digit == text[place]:
+                continue
+            try:
+                other, found = read(text[:place] + digit + text[place + 1 :])
+            except InputError:
+                continue
+            loaded += 1
+            assert len(found) == 1 or (not found and other == card)
+    assert loaded > 500
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("Größe 2", "Größe"), ("Default", "default"), ('"in"', '"not in"')]
+)
+def test_no_word_can_change_unseen(old, new):
+    text = full().to_json()
+    assert text.count(old) == 1
+    assert len(read(text.replace(old, new))[1]) == 1
+
+
+def test_only_what_a_card_says_counts(tmp_path):
+    """Editors and other programs lay out a file anew; 2.0 and 2 are the same."""
+    text = full().to_json()
+    data = json.loads(text)
+    parts = sorted(data.items(), reverse=True)
+    for other in (
+        text.replace("\n", "\r\n"),
+        text.replace("\n", "\r"),
+        json.dumps(data),
+        json.dumps(dict(parts), indent="\t"),
+        text.replace("110.0", "110"),
+        text.replace("110.0", "1.1e2"),
+        text.replace("0.30000000000000004", "3.00000000000000040e-1"),
+    ):
+        assert other != text
+        card, found = read(other)
+        assert card == full()
+        assert not found
+
+
+def test_digests_stay_what_they_are():
+    """Other programs and later versions compute the same."""
+    assert json.loads(full().to_json())["digest"] == (
+        "2219322f20f225f2463770e41b73906f50ff48d469813fe5bc070add825ebff9"
+    )
+
+
+def test_a_changed_card_says_so_and_can_be_signed_anew(tmp_path):
+    path = tmp_path / "card.json"
+    full().save(path)
+    path.write_text(path.read_text(encoding="utf-8").replace("0.05", "0.06"), encoding="utf-8")
+    with pytest.warns(InputWarning, match=r"^.*card.json was changed after it was saved") as caught:
+        card = Scorecard.load(path)
+    assert [one.filename for one in caught] == [__file__]
+    assert str(caught[0].message).endswith("sign it anew: load the card and save it.")
+    card.save(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Scorecard.load(path) == card
+
+
 # -- older files -----------------------------------------------------------------------------------
 
 VERSION_1 = """{"schema": "netbenefit.scorecard", "version": 1,
@@ -428,7 +520,19 @@ def test_older_files_load_and_score_as_before(text):
     assert [card.risk_of_score(s) for s in scores] == [old_risk(data, s) for s in scores]
     assert card.risk_of_score(np.array(scores)).tolist() == [old_risk(data, s) for s in scores]
     assert Scorecard.from_json(card.to_json()) == card
-    assert json.loads(card.to_json())["version"] == 3
+    assert json.loads(card.to_json())["version"] == 6
+
+
+@pytest.mark.parametrize(
+    ("version", "later"),
+    [(5, ["digest"]), (4, ["digest", "held_out", "labels"]), (3, ["digest", "held_out", "labels"])],
+)
+def test_files_without_a_digest_are_read_without_a_word(version, later):
+    card = example().start_at_zero() if version > 3 else example()
+    data = json.loads(card.to_json()) | {"version": version}
+    for key in [*later, *(["base"] if version < 4 else [])]:
+        del data[key]
+    assert read(json.dumps(data)) == (card, [])
 
 
 def test_older_files_score_as_they_were_written():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from netbenefit import Scorecard
+from netbenefit import Condition, Rule, Scorecard, Thresholds
 from netbenefit.cli.main import app
 from tests.export.truth import truths
 
@@ -56,7 +56,55 @@ def test_a_workbook_needs_a_file(card: Path, tmp_path: Path) -> None:
 def test_json_is_the_card(card: Path) -> None:
     text = run("export", card, "--to", "json")
     assert Scorecard.from_json(text) == Scorecard.load(card)
-    assert json.loads(text)["version"] == 3
+    assert json.loads(text)["version"] == 6
+
+
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """A card, the same with a digit changed by hand, and rows."""
+    folder = tmp_path_factory.mktemp("edited")
+    whole, edited, rows = (folder / name for name in ("whole.json", "edited.json", "rows.csv"))
+    rules = [Rule(Condition("age", ">=", 52), 2)]
+    Scorecard(rules, [(0, 0.1), (1, 0.6)], Thresholds.of([0.5])).save(whole)
+    edited.write_text(whole.read_text().replace("52", "53"))
+    rows.write_text("age,ill\n" + "30,0\n40,1\n60,0\n70,1\n" * 10)
+    return whole, edited, rows
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "show CARD",
+        "evaluate CARD ROWS --target ill --json",
+        "score CARD ROWS --out OUT.csv",
+        "report CARD ROWS --target ill --out OUT.html",
+        "export CARD --to sql",
+        "update CARD ROWS --target ill --quiet",
+        "compare ROWS --target ill --models CARD,logistic --folds 2 --quiet --jobs 1",
+        "verify CARD CARD ROWS --target ill",
+    ],
+)
+def test_every_command_says_that_a_card_was_changed(
+    edited: tuple[Path, Path, Path], command: str, tmp_path: Path
+) -> None:
+    found = []
+    for card in edited[:2]:
+        words = command
+        for name, place in (("CARD", card), ("ROWS", edited[2]), ("OUT", tmp_path / card.stem)):
+            words = words.replace(name, str(place))
+        found.append(CliRunner().invoke(app, words.split()))
+    whole, changed = found
+    warning = f"warning: {edited[1]} was changed after it was saved"
+    assert "was changed" not in whole.stderr
+    assert changed.stderr.count(warning) == changed.output.count("was changed after") == 1
+    assert changed.exit_code == whole.exit_code == (2 if "verify" in command else 0)
+
+
+def test_an_export_signs_a_card_anew(edited: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    said = run("export", edited[1], "--to", "json", "--out", tmp_path / "signed.json")
+    assert "sign it anew: netbenefit export CARD --to json --out NEW_CARD" in said
+    assert "changed" not in run("show", tmp_path / "signed.json")
+    assert Scorecard.load(tmp_path / "signed.json").rules[0].term == Condition("age", ">=", 53)
 
 
 @pytest.mark.parametrize(

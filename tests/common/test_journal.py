@@ -6,6 +6,7 @@ import json
 import math
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,47 @@ def test_a_damaged_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
     run_tasks(Counting(), TASKS, journal=path)
     lines = path.read_bytes().split(b"\n")
     path.write_bytes(b"\n".join([*lines[:2], b"{broken", *lines[3:]]))
-    with pytest.raises(InputError, match=r"damaged in line 3\."):
+    with pytest.raises(InputError, match=r"damaged in line 3, or was changed there\. Delete that"):
+        run_tasks(Counting(), TASKS, journal=path)
+
+
+@pytest.mark.parametrize("place", range(len(TASKS)))
+def test_a_changed_line_never_enters_a_result(place: int, tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    truth = run_tasks(Counting(), TASKS, journal=path, fingerprint="f")
+    lines = path.read_bytes().split(b"\n")
+    own = lines[place + 1]
+    for k in range(len(own)):
+        for sign in b"7}":
+            lines[place + 1] = own[:k] + bytes([sign]) + own[k + 1 :]
+            path.write_bytes(b"\n".join(lines))
+            again = Counting()
+            with suppress(InputError):  # which names the line; else it is as it was, or run again
+                assert run_tasks(again, TASKS, journal=path, fingerprint="f") == truth
+                assert lines[place + 1] == own or again.calls == [place]
+
+
+def test_lines_of_another_journal_are_refused(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    run_tasks(Counting(), TASKS, journal=one, fingerprint="one")
+    run_tasks(Counting(), TASKS, journal=two, fingerprint="two")
+    lines, others = (path.read_bytes().split(b"\n") for path in (one, two))
+    one.write_bytes(b"\n".join([*lines[:2], others[2], *lines[3:]]))
+    with pytest.raises(InputError, match="line 3, or was changed there"):
+        run_tasks(Counting(), TASKS, journal=one, fingerprint="one")
+
+
+def test_an_editor_may_end_lines_as_it_likes(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    truth = run_tasks(Counting(), TASKS, journal=path)
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert run_tasks(Counting(fail=0), TASKS, journal=path) == truth
+
+
+def test_a_journal_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "j"
+    path.write_text('{"netbenefit journal": 1, "fingerprint": ""}\n{"task": "a", "result": 1}\n')
+    with pytest.raises(InputError, match="is not a journal of this version, and stays as it is"):
         run_tasks(Counting(), TASKS, journal=path)
 
 

@@ -6,6 +6,7 @@ Every value is checked before it is used, and every error names its place, such 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Callable
@@ -13,7 +14,7 @@ from dataclasses import asdict, fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from netbenefit.cards.labels import NO_LABELS, ColumnLabel, Labels
+from netbenefit.cards.labels import ColumnLabel, Labels
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import (
     TEXTS,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
 SCHEMA = "netbenefit.scorecard"
 #: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
 #: those before have cut-offs and one risk per level; the fourth has points that columns start from;
-#: the fifth what held-out rows say, and labels.
-VERSIONS = (1, 2, 3, 4, 5)
+#: the fifth what held-out rows say, and labels; the sixth a digest.
+VERSIONS = (1, 2, 3, 4, 5, 6)
 
 _Reader = Callable[[Any, str], Any]
 #: What Python calls ``saw_missing`` has kept its first name in files.
@@ -75,8 +76,7 @@ def dumps(card: Scorecard) -> str:
     """Write a card; floats are written so that they come back as they were."""
     data: dict[str, Any] = {
         "schema": SCHEMA,
-        # What an older package can read, it may.
-        "version": 5 if card.held_out or card.labels != NO_LABELS else 4 if card.base else 3,
+        "version": VERSIONS[-1],
         "rules": [{**term_data(rule.term), "points": rule.points} for rule in card.rules],
         "risks": card.risks,
         "thresholds": {key: getattr(card.thresholds, key) for key in _THRESHOLD_KEYS},
@@ -84,14 +84,28 @@ def dumps(card: Scorecard) -> str:
         "feature_names": card.feature_names,
         "provenance": None if card.provenance is None else _provenance_data(card.provenance),
         "readings": [reading_data(reading) for reading in card.readings],
+        "base": [{"feature": name, "points": points} for name, points in card.base],
+        "held_out": None if card.held_out is None else _held_out_data(card.held_out),
+        "labels": asdict(card.labels),
     }
-    if data["version"] > 3:
-        data["base"] = [{"feature": name, "points": points} for name, points in card.base]
-    if data["version"] > 4:
-        found = card.held_out
-        data["held_out"] = None if found is None else _held_out_data(found)
-        data["labels"] = asdict(card.labels)
+    data["digest"] = _digest(data)
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _digest(data: dict[str, Any]) -> str:
+    """SHA-256 of what a card says, however its text is laid out (``docs/card_format.md``)."""
+    rest = {key: _canonical(value) for key, value in data.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    """Write 2.0 as 2, as some programs do that pass a file on."""
+    if isinstance(value, dict):
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _held_out_data(found: HeldOut) -> dict[str, Any]:
@@ -115,8 +129,11 @@ def term_data(term: Term) -> dict[str, Any]:
     return {"kind": kind, **asdict(term)}
 
 
-def loads(text: str) -> dict[str, Any]:
-    """Read the arguments of a card, each checked; the card checks that they fit together."""
+def loads(text: str) -> tuple[dict[str, Any], bool]:
+    """Read the arguments of a card, and whether the text was changed after it was written.
+
+    Each argument is checked; the card checks that they fit together.
+    """
     data = parse(text)
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise InputError(
@@ -150,14 +167,17 @@ def loads(text: str) -> dict[str, Any]:
     if data["version"] > 4:
         readers["held_out"] = or_null(_held_out)
         readers["labels"] = _labels
+    if data["version"] > 5:
+        readers["digest"] = read_text
     if levels:
         readers["cutoffs"] = partial(read_list, read=read_integer)
     card = read_object(data, "", readers)
     del card["schema"], card["version"]
+    digest = card.pop("digest", None)
     if levels:
         cutoffs, limits = card.pop("cutoffs"), card["score_range"]
         card["risks"] = steps_of_levels(cutoffs, card["risks"], card["thresholds"], limits)
-    return card
+    return card, digest is not None and digest != _digest(data)
 
 
 def _upgrade(data: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +42,9 @@ from netbenefit.cards.rules import (
 from netbenefit.common import (
     FloatArray,
     InputError,
+    InputWarning,
     IntArray,
+    Remedy,
     check_names,
     shorten,
     stdout_encoding,
@@ -466,13 +469,33 @@ class Scorecard:
     # -- in and out ------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """Return the card as JSON, with the version of its format."""
+        """Return the card as JSON, with the version of its format and a digest of all it says."""
         return _card_json.dumps(self)
 
     @classmethod
     def from_json(cls, text: str) -> Scorecard:
-        """Read what :meth:`to_json` wrote; anything else is an InputError that names the place."""
-        return cls(**_card_json.loads(text))
+        """Read what :meth:`to_json` wrote; anything else is an InputError that names the place.
+
+        A card that was changed after it was written is read with an InputWarning.
+        """
+        return cls._read(text, "the card")
+
+    @classmethod
+    def _read(cls, text: str, name: str) -> Scorecard:
+        parts, changed = _card_json.loads(text)
+        card = cls(**parts)
+        if changed:
+            warning = InputWarning(
+                f"{name} was changed after it was saved: its digest does not match what it says, "
+                "so scores and risks may be wrong. Get the file as it was or, if the change is "
+                "meant, sign it anew: ",
+                Remedy(
+                    "load the card and save it.",
+                    "netbenefit export CARD --to json --out NEW_CARD.",
+                ),
+            )
+            warnings.warn(warning, stacklevel=3)
+        return card
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the card as JSON; a file that is there is replaced at once or stays as it was."""
@@ -480,9 +503,9 @@ class Scorecard:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Scorecard:
-        """Read a card that :meth:`save` wrote."""
+        """Read a card that :meth:`save` wrote; one that was changed since, with an InputWarning."""
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8-sig"))
+            return cls._read(Path(path).read_text(encoding="utf-8-sig"), str(path))
         except UnicodeDecodeError:
             raise InputError(f"{path}: not a card file, since it is not UTF-8 text.") from None
         except InputError as error:

@@ -144,7 +144,7 @@ def status(quiet: bool, text: str) -> Iterator[None]:
 
 @contextmanager
 def warnings_as_notes(
-    quiet: bool = False, place: Callable[[int], str] | None = None
+    quiet: bool = False, place: Callable[[int], str] | None = None, label: str = "note"
 ) -> Iterator[None]:
     """Turn warnings for the user into notes, each shown once; pass those for programmers on.
 
@@ -167,7 +167,7 @@ def warnings_as_notes(
         else:
             warnings.showwarning(one.message, one.category, one.filename, one.lineno)
     for text in [] if quiet else dict.fromkeys(notes):
-        note(text)
+        print_note("yellow", label, text)
 
 
 def program_name() -> str:
@@ -210,7 +210,8 @@ def load_card(path: Path) -> Scorecard:
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "no such file"
         raise InputError(f"{path}: {what}. Name a card that `netbenefit fit --out` has written.")
-    return Scorecard.load(path)
+    with warnings_as_notes(label="warning"):
+        return Scorecard.load(path)
 
 
 def check_writable(inputs: Iterable[Path | None], *outputs: Path | None) -> None:

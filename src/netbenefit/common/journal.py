@@ -2,7 +2,8 @@
 
 A journal is a text file: a first line with the fingerprint of data and settings, then one line of
 JSON per finished task, on disk before the next one is taken.  A run that finds its own journal goes
-on where the last one stopped.
+on where the last one stopped.  Lines end with a digest of themselves and of the fingerprint: one
+that was changed, or that comes from another journal, never enters a result.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def _title(thing: Any) -> str:
 Progress = Callable[[int, int], None]
 
 #: Every journal begins with this, so that no other file is ever taken for one.
-_START = '{"netbenefit journal": 1, "fingerprint": '
+_START = '{"netbenefit journal": 2, "fingerprint": '
 
 
 def run_tasks(
@@ -204,15 +205,23 @@ class Journal:
 
     def __init__(self, file: IO[bytes] | None, fingerprint: str, name: str = "the journal") -> None:
         self._file = file
+        self._fingerprint = fingerprint
         self._name = name
         self.results: dict[str, Any] = {}
         if file is not None:
             self._begin(file, fingerprint)
 
     def write(self, line: str) -> None:
-        """Add a line; when this returns it is on disk."""
-        if self._file is None:
-            return
+        """Add the JSON object of a task; when this returns it is on disk."""
+        if self._file is not None:
+            self._append(self._signed(line))
+
+    def _signed(self, line: str) -> str:
+        digest = hashlib.sha256(f"{self._fingerprint}\n{line}".encode()).hexdigest()
+        return f'{line[:-1]}, "digest": "{digest}"}}'
+
+    def _append(self, line: str) -> None:
+        assert self._file is not None
         self._file.write(line.encode() + b"\n")
         self._file.flush()
         with suppress(io.UnsupportedOperation):  # a file in memory has no disk
@@ -232,8 +241,8 @@ class Journal:
         start = _START.encode()
         if not (content[: len(start)] == start or (not lines and start.startswith(content))):
             raise InputError(
-                f"{self._name} is not a journal, and stays as it is. Name a file that does not "
-                "exist yet."
+                f"{self._name} is not a journal of this version, and stays as it is. Name a file "
+                "that does not exist yet."
             )
         if lines:
             self._check(lines[0], fingerprint)
@@ -241,7 +250,7 @@ class Journal:
         file.seek(whole)
         file.truncate()
         if not lines:
-            self.write(f"{_START}{json.dumps(fingerprint)}}}")
+            self._append(f"{_START}{json.dumps(fingerprint)}}}")
 
     def _check(self, header: bytes, fingerprint: str) -> None:
         try:
@@ -266,10 +275,14 @@ class Journal:
             except (ValueError, KeyError, TypeError):
                 if number == len(lines):
                     return len(line) + 1
+                text = ""
+            else:
+                text = line.decode().strip()
+            if not text or text != self._signed(text.rpartition(', "digest": ')[0] + "}"):
                 raise InputError(
-                    f"{self._name} is damaged in line {number + 1}. Delete that line: its task is "
-                    "run again."
-                ) from None
+                    f"{self._name} is damaged in line {number + 1}, or was changed there. Delete "
+                    "that line: its task is run again."
+                )
         return 0
 
 
