@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from netbenefit.solvers.kernels.coordinates import fill
 from netbenefit.solvers.kernels.jit import internal, jit
 
 Array = Any
@@ -86,9 +87,10 @@ def make_state(model: Model) -> FlowState:
 @internal
 def _clear(state: FlowState, step: Any) -> None:
     """Make the sums of flow empty, and note how far a step pulls flow towards 0."""
-    state.load[:] = 0
-    state.turn_load[:] = 0
+    for i in range(state.load.shape[0]):
+        fill(state.load[i], 0)
     for side in range(2):
+        fill(state.turn_load[side], 0)
         pull, ahead = state.pull[side], state.turns_ahead[side]
         for d in range(pull.size):
             pull[d] = step * np.float32(max(ahead[d], 0.0))
@@ -191,7 +193,8 @@ def _move_signs(model: Model, state: FlowState, omega: float, gain: Array) -> No
     """Move the multipliers of (4), then the signs of directions, then those of columns."""
     n_thresholds = state.flow.shape[0]
     pairs, ties, load = model.directions, state.ties, state.turn_load
-    gain[:] = 0
+    fill(gain[0], 0)
+    fill(gain[1], 0)
     for d in range(model.members.size):
         begin, end = pairs.start[d], pairs.start[d + 1]
         rise, fall = state.turns_ahead[0, d], state.turns_ahead[1, d]

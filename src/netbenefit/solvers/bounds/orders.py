@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from netbenefit.common import IntArray
 from netbenefit.problem import Boxes, Conflicts, IntegerProblem, Packing, Reason, Way
 from netbenefit.solvers.bounds.packed import Entries, TightBox
+from netbenefit.solvers.kernels.coordinates import fill
 from netbenefit.solvers.kernels.jit import ONE, WORD, count_bits, internal, jit
 
 #: Most pairs of cells of one support that are compared.
@@ -143,7 +144,7 @@ class Orders:
         self._gains = np.ascontiguousarray(integers.gains.T)
         self.codes = np.array([answer_codes(units, own) for own in items], dtype=np.int64)
         self.codes = self.codes.reshape(len(items), units.shape[0])
-        most = int(self.codes.max(initial=0)) + 1
+        self._most = most = int(self.codes.max(initial=0)) + 1
         self._few = most <= _MOST_ANSWERS
         shape = len(items), *((most, most) if self._few else (0, 0))
         #: what the second answer is worth beyond the first: least, most
@@ -151,6 +152,7 @@ class Orders:
         #: 2 · column + (whether the second answer has less of it), where they differ in one
         self._single = np.full(shape, -1, dtype=np.int64)
         self._pays = np.ones(len(items), dtype=np.bool_)
+        self._charged = 2 * units.shape[1]  # one for each sign of each column
         self._price = price
         for j, own in enumerate(items if self._few else ()):
             answers = units[np.unique(self.codes[j], return_index=True)[1]][:, own]
@@ -168,7 +170,7 @@ class Orders:
 
     def saturated(self, chosen: Sequence[int]) -> int:
         """Σ over cells and thresholds of what the best call adds."""
-        return int(_saturated(self.codes[list(chosen)], self._gains))
+        return int(_saturated(self.codes[list(chosen)], self._gains, self._most))
 
     def conflicts(
         self, chosen: Sequence[int], differ: int = 2, enough: int = 2**62
@@ -180,17 +182,23 @@ class Orders:
         own = list(chosen)
         if not self._few or not own:
             return no_conflicts()
-        found = _conflicts(
+        entry, end, lost = _conflicts(
             self.codes[own],
             self._gains,
             self._spans[:, own],
             self._single[own],
             self._pays[own],
+            np.zeros(self._charged, dtype=np.int64),
             self._price,
             differ,
             _MOST_PAIRS,
         )
-        kept = PairConflicts(*found).enough(enough)
+        # The parts that lose most for each conflict first.
+        size = np.diff(end, prepend=0)
+        ranked = np.argsort(-lost / np.maximum(size, 1), kind="stable")
+        ends = np.cumsum(size[ranked])
+        places = np.arange(entry.shape[1]) + np.repeat(end[ranked] - ends, size[ranked])
+        kept = PairConflicts(*entry[:, places], ends, np.cumsum(lost[ranked])).enough(enough)
         return kept._replace(
             threshold=kept.threshold.astype(np.int32),
             called=kept.called.astype(np.int32),
@@ -200,18 +208,28 @@ class Orders:
 
 
 @internal
-def _in_order(codes: Any, order: Any, side: int) -> Any:
-    """Sort patterns by all their answers."""
+def _in_order(codes: Any, side: int) -> Any:
+    """Patterns sorted by all their answers."""
+    order = _up_to(codes.shape[1])
     for j in range(codes.shape[0] - 1, -1, -1):
         order = _sorted(order, codes[j], side)
     return order
 
 
 @internal
-def _cells(codes: Any) -> Any:
+def _up_to(n: int) -> Any:
+    """0, 1, … n − 1."""
+    order = np.empty(n, dtype=np.int64)
+    for p in range(n):
+        order[p] = p
+    return order
+
+
+@internal
+def _cells(codes: Any, side: int) -> Any:
     """Number the cells of patterns that have the same codes; and how many there are."""
     n = codes.shape[1]
-    order = _in_order(codes, np.arange(n), codes.max() + 1 if codes.size > 0 else 1)
+    order = _in_order(codes, side)
     cell = np.empty(n, dtype=np.int64)
     count = -1
     for place in range(n):
@@ -226,13 +244,17 @@ def _cells(codes: Any) -> Any:
 
 
 @jit
-def _saturated(codes: IntArray, gains: IntArray) -> Any:
-    cell, count = _cells(codes)
+def _saturated(codes: IntArray, gains: IntArray, side: int) -> Any:
+    cell, count = _cells(codes, side)
     totals = np.zeros((count, gains.shape[1]), dtype=np.int64)
     for u in range(cell.size):
         for i in range(gains.shape[1]):
             totals[cell[u], i] += gains[u, i]
-    return np.maximum(totals, 0).sum()
+    saturated = 0
+    for c in range(count):
+        for i in range(gains.shape[1]):
+            saturated += max(totals[c, i], 0)
+    return saturated
 
 
 @internal
@@ -243,7 +265,7 @@ def _sorted(order: Any, number: Any, side: int) -> Any:
         start[number[p] + 1] += 1
     for v in range(side):
         start[v + 1] += start[v]
-    result = np.empty_like(order)
+    result = np.empty(order.size, dtype=np.int64)
     for p in order:
         result[start[number[p]]] = p
         start[number[p]] += 1
@@ -256,7 +278,8 @@ def _longer(pair: Any, size: int, more: int) -> Any:
     if size + more <= pair.shape[1]:
         return pair
     longer = np.empty((2, 2 * pair.shape[1] + more), dtype=np.int64)
-    longer[:, :size] = pair[:, :size]
+    for p in range(size):
+        longer[0, p], longer[1, p] = pair[0, p], pair[1, p]
     return longer
 
 
@@ -265,7 +288,7 @@ def _next(codes: Any, at: Any, calls: Any, side: int, most: int) -> Any:
     """Pairs of cells that are called differently, with other answers to one question."""
     pair, size, n = np.empty((2, 4096), dtype=np.int64), 0, calls.size
     for j in range(codes.shape[0]):
-        order = np.arange(n)
+        order = _up_to(n)
         for h in range(codes.shape[0]):
             if h != j:
                 order = _sorted(order, at[h], side)
@@ -300,7 +323,7 @@ def _near(sets: Any, calls: Any, most: int) -> Any:
             break
         pair = _longer(pair, size, n)
         first, second = pair[0], pair[1]
-        distance[:] = 0
+        fill(distance, 0)
         for word in range(sets.shape[0]):
             own, all_sets = sets[word, u], sets[word]
             for w in range(u + 1, n):
@@ -318,14 +341,15 @@ def _conflicts(
     spans: IntArray,
     single: IntArray,
     pays: NDArray[np.bool_],
+    charge: IntArray,
     price: int,
     differ: int,
     most_pairs: int,
 ) -> Any:
-    """The fields of :class:`PairConflicts`."""
+    """The conflicts of :class:`PairConflicts`, (5, E), where each part ends, and what it loses."""
     n_items, n_answers, m = codes.shape[0], spans.shape[2], gains.shape[1]
     # 1. What each cell can gain and lose.
-    cell, count = _cells(codes)
+    cell, count = _cells(codes, n_answers)
     left = np.zeros((count, m), dtype=np.int64)
     at = np.zeros((n_items, count), dtype=np.int64)
     named = np.zeros(count, dtype=np.int64)
@@ -359,7 +383,7 @@ def _conflicts(
                 number[1, p] = number[0, p]
                 number[0, p] = (j * n_answers + at[j, u]) * n_answers + at[j, w] + 1
         room += abs(calls[u] - calls[w])
-    order = np.arange(size)
+    order = _up_to(size)
     side = n_items * n_answers * n_answers + 1
     for digit in range(2):
         order = _sorted(order, number[digit], side)
@@ -369,7 +393,7 @@ def _conflicts(
     filled, part = 0, 0
     if price > 0:
         filled, lost[0] = _take_signs(
-            pair, order, number, at, calls, named, single, pays, price, left, entry
+            pair, order, number, at, calls, named, single, pays, charge, price, left, entry
         )
         end[0], part = filled, 1
     state = np.zeros((4, 2), dtype=np.int64)
@@ -402,24 +426,7 @@ def _conflicts(
             lost[part], end[part] = loss, filled
             part += 1
         begin = stop
-    # 4. The parts that lose most for each conflict first.
-    start = np.zeros(part + 1, dtype=np.int64)
-    start[1:] = end[:part]
-    rate = np.zeros(part)
-    for p in range(part):
-        rate[p] = -lost[p] / max(start[p + 1] - start[p], 1)
-    ranked = np.argsort(rate, kind="mergesort")
-    result = np.empty((5, filled), dtype=np.int64)
-    ends, sums = np.empty(part, dtype=np.int64), np.empty(part, dtype=np.int64)
-    filled, total = 0, np.int64(0)
-    for place in range(part):
-        p = ranked[place]
-        for e in range(start[p], start[p + 1]):
-            result[:, filled] = entry[:, e]
-            filled += 1
-        total += lost[p]
-        ends[place], sums[place] = filled, total
-    return result[0], result[1], result[2], result[3], result[4], ends, sums
+    return entry[:, :filled], end[:part], lost[:part]
 
 
 @internal
@@ -440,16 +447,13 @@ def _take_signs(
     named: Any,
     single: Any,
     pays: Any,
+    charge: Any,
     price: int,
     left: Any,
     entry: Any,
 ) -> Any:
     """Use up gains and losses of pairs along single columns, up to the price of each sign."""
     n_items, filled = at.shape[0], 0
-    largest = np.int64(0)
-    for v in single.flat:
-        largest = max(largest, v + 1)
-    charge = np.zeros(largest + 2, dtype=np.int64)
     total = np.int64(0)
     for p in order:
         if number[1, p] > 0:
@@ -472,9 +476,11 @@ def _take_signs(
                     total += x
     for j in range(n_items):  # one column of each question is paid for already
         most = np.int64(0)
-        for v in single[j].flat:
-            if v >= 0:
-                most = max(most, charge[v], charge[v ^ 1])
+        for a in range(single.shape[1]):
+            for b in range(single.shape[2]):
+                v = single[j, a, b]
+                if v >= 0:
+                    most = max(most, charge[v], charge[v ^ 1])
         if pays[j]:
             total -= most
     return filled, total
@@ -514,7 +520,8 @@ def _take_both(
     # Of each order: place of the current pair, its threshold, and what has been used up, but not
     # written down.
     place, i, held, found = state[0], state[1], state[2], state[3]
-    place[:], i[:], held[:] = 0, -1, 0
+    for way in range(2):
+        place[way], i[way], held[way] = 0, -1, 0
     while True:
         for way in range(2):
             found[way] = 0

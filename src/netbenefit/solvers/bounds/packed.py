@@ -32,6 +32,7 @@ from netbenefit.problem import (
     Reason,
     Way,
 )
+from netbenefit.solvers.kernels.coordinates import fill
 from netbenefit.solvers.kernels.jit import internal, jit
 
 #: Value of a box without allowed points.
@@ -375,12 +376,14 @@ def _pack(
 ) -> Any:
     """Take multipliers from gains (``left``) and add up charges; returns Σ amount · (|P| − 1)."""
     n_columns = lower.size
-    direction = np.zeros(n_columns, dtype=np.int64)
-    seen = np.full((2, left.shape[1]), -1, dtype=np.int64)
+    direction = np.empty(n_columns, dtype=np.int64)
+    seen = np.empty((2, left.shape[1]), dtype=np.int64)
+    for side in range(2):
+        fill(seen[side], -1)
     base = np.int64(0)
     for e in range(conflict.size):
         c, y = conflict[e], amount[e]
-        direction[:] = 0
+        fill(direction, 0)
         total = np.int64(0)
         for j in range(start[c], start[c + 1]):
             total += max(times[j], 0)

@@ -40,6 +40,7 @@ from netbenefit.solvers.bounds.directions import sharpened
 from netbenefit.solvers.bounds.orders import Orders, PairConflicts, as_packed, no_conflicts
 from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules, TightBox
 from netbenefit.solvers.clock import now
+from netbenefit.solvers.kernels.coordinates import fill
 from netbenefit.solvers.kernels.jit import internal, jit
 
 #: Most cells of a table that are numbered; beyond it each row counts by itself.
@@ -485,7 +486,7 @@ def _worth(sums: Any, shape: Any) -> Any:
 @internal
 def _number(cell: Any, width: int, codes: Any, place: Any, out: Any) -> Any:
     """Number pairs of cell and code in order of appearance; their number."""
-    place[:] = -1
+    fill(place, -1)
     found = 0
     for row in range(cell.size):
         key = cell[row] + width * codes[row]
@@ -510,23 +511,27 @@ def _last_two(
 ) -> Any:
     """Gains of one more item or, if ``two``, of two, from ``begin`` … ``end`` on; −1 elsewhere."""
     n_items, n_rows = codes.shape
-    width = cell.max() + 1
+    width, largest = np.int64(0), np.int64(0)
     values = np.zeros(n_items, dtype=np.int64)
-    for j in range(n_items):
-        values[j] = codes[j].max() + 1
-    largest = values.max()
+    for row in range(n_rows):
+        width = max(width, cell[row] + 1)
+        for j in range(n_items):
+            values[j] = max(values[j], codes[j, row] + 1)
+            largest = max(largest, values[j])
     place = np.empty(min(width * largest, most_cells), dtype=np.int64)
     first = np.empty(n_rows, dtype=np.int64)
     totals = np.zeros((n_rows, sums.shape[1]), dtype=np.int64)
     second = np.empty(n_rows, dtype=np.int64)
     finer = np.empty(min(n_rows * largest, most_cells), dtype=np.int64)
-    gains = np.full((end - begin, n_items), -1, dtype=np.int64)
+    gains = np.empty((end - begin, n_items), dtype=np.int64)
     for a in range(begin, end):
         count = n_rows
         if width * values[a] <= place.size:
             count = _number(cell, width, codes[a], place[: width * values[a]], first)
         else:  # too many cells: as if each row were one, which is never lower
-            first[:] = np.arange(n_rows)
+            for row in range(n_rows):
+                first[row] = row
+        fill(gains[a - begin], -1)
         for b in range(a, n_items if two else a + 1):
             number, numbered = count, first
             if b > a:
@@ -534,8 +539,10 @@ def _last_two(
                 if count * values[b] <= finer.size:
                     number = _number(first, count, codes[b], finer[: count * values[b]], second)
                 else:
-                    second[:] = np.arange(n_rows)
-            totals[:number] = 0
+                    for row in range(n_rows):
+                        second[row] = row
+            for c in range(number):
+                fill(totals[c], 0)
             for row in range(n_rows):
                 for q in range(sums.shape[1]):
                     totals[numbered[row], q] += sums[row, q]
