@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.helpers.full import FULL
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -62,6 +64,18 @@ _load_what_any_worker_compiled()
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the other run does: see tests/helpers/full.py."""
+    wanted = [item for item in items if _in_this_run(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not _in_this_run(item)])
+    items[:] = wanted
+
+
+def _in_this_run(item: pytest.Item) -> bool:
+    slow, more = (item.get_closest_marker(name) for name in ("slow", "more_cases"))
+    return bool(slow or more) if FULL else not slow
 
 
 @pytest.fixture(scope="session")

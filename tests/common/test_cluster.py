@@ -33,6 +33,7 @@ from netbenefit.common.parallel import (
 )
 from netbenefit.solvers.local_search import LocalSearch
 from tests.helpers.deaths import Counted, Deadly, Sleepy
+from tests.helpers.full import FULL, more_cases
 from tests.helpers.leaks import DeadlyLogistic, DeadlySearch, WarningLogistic
 
 distributed = pytest.importorskip("distributed")
@@ -40,7 +41,6 @@ distributed = pytest.importorskip("distributed")
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs signals")
 
 TASKS = {f"task {i}": i for i in range(8)}
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 #: Enough for every day; the others go the same way.
 FEW_CALLS = ("cross_validate", "bootstrap_validate", "compare")
 
@@ -141,6 +141,7 @@ CALLS = {
 }
 
 
+@more_cases
 @pytest.mark.parametrize("name", CALLS if FULL else FEW_CALLS)
 def test_results_are_those_of_a_sequential_run(name: str, client: Any) -> None:
     X, y = rows()

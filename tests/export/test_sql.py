@@ -16,6 +16,7 @@ from netbenefit.export.sql import to_sql
 from tests.export.test_python import all_truths, more_truths, small_card
 from tests.export.truth import HOSTILE_COLUMN, Truth, truth_of, truths
 from tests.helpers.databases import Run
+from tests.helpers.full import FULL, more_cases
 
 NAMES = sorted(all_truths())
 #: Blank text is spaces only, and type functions are absent: see to_sql.
@@ -123,9 +124,10 @@ def test_ansi_runs_in_both(name, duckdb_run, postgresql_run):
         check(results(shown, "ansi", run), shown)
 
 
+@more_cases
 @pytest.mark.parametrize("name", NAMES)
 def test_spark(name, spark_session):
-    if name not in truths() and not os.environ.get("NETBENEFIT_FULL"):
+    if name not in truths() and not FULL:
         pytest.skip("Spark takes long: NETBENEFIT_FULL=1 runs all cards")
     if name == "lines":
         pytest.skip("Spark's variables can stand in no name; see test_spark_refuses_variables")

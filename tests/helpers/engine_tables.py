@@ -16,11 +16,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.helpers.full import FULL
+
 #: Lazy engines in every test; Spark takes long to start, and has separate tests.
 LAZY = ("polars lazy", "duckdb", "dask", "ibis")
 EAGER = ("pandas", "pandas nullable", "polars", "pyarrow")
 #: In the full run, all libraries are tested with all cards.
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 FEW_EAGER = EAGER if FULL else EAGER[:1]
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 import numpy as np
 
 from netbenefit import Thresholds
+from tests.helpers.full import FULL
 
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 #: Random cases of each simulation.
 CASES = 12_000 if FULL else 1_000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from netbenefit.metrics.bands import bands_of, decision_bands, decision_differen
 from netbenefit.metrics.curves import decision_curve, make_study, measured
 from netbenefit.metrics.survival import TimeToEvent
 from netbenefit.metrics.thresholds import as_thresholds
+from tests.helpers.full import FULL, more_cases
 
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRID = [0.1, 0.25, 0.5]
 BANDS = ["standard_error", "lower", "upper", "simultaneous_lower", "simultaneous_upper"]
 
@@ -268,6 +267,7 @@ def test_simultaneous_bands_hold_the_share_of_curves_that_they_promise() -> None
     assert one["simultaneous_upper"][0, 0] == pytest.approx(one["upper"][0, 0], abs=0.01)
 
 
+@more_cases
 @pytest.mark.parametrize("kind", [0, 1])
 def test_coverage(kind: int) -> None:
     """The truth of a simulated population lies in 95% of pointwise and of simultaneous bands."""

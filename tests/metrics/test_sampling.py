@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,8 @@ from netbenefit.metrics.benefit import net_benefit
 from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.sampling import case_control_weights, censoring_weights
 from netbenefit.metrics.survival import TimeToEvent
+from tests.helpers.full import FULL, more_cases
 
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRID = [0.1, 0.2, 0.3, 0.5]
 
 
@@ -145,6 +144,7 @@ def spread(values: Any) -> Any:
     return np.std(values, axis=0, ddof=1) / math.sqrt(len(values))
 
 
+@more_cases
 def test_net_benefit_of_the_population_from_case_control_samples() -> None:
     people = Population(200_000, seed=5)
     truth = net_benefit(people.y, people.risk, GRID)
@@ -160,6 +160,7 @@ def test_net_benefit_of_the_population_from_case_control_samples() -> None:
     assert (np.abs(np.mean(naive, axis=0) - truth) > 0.05).all()
 
 
+@more_cases
 def test_net_benefit_of_the_population_from_censored_samples() -> None:
     found, by_curve, naive, truths = [], [], [], []
     for seed in range(400 if FULL else 60):

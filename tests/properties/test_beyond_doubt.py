@@ -10,7 +10,6 @@ weights over twelve orders of magnitude.
 from __future__ import annotations
 
 import math
-import os
 from fractions import Fraction
 from typing import Any
 
@@ -30,6 +29,7 @@ from netbenefit.solvers.milp.solve import MixedInteger
 from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.teachers.crossfit import Taught
 from tests.helpers.box_prover import flow_bound
+from tests.helpers.full import FULL, more_cases
 from tests.helpers.small_proofs import teach_problem
 from tests.helpers.strategies import (
     brute_force,
@@ -38,7 +38,6 @@ from tests.helpers.strategies import (
     grouped_problems,
 )
 
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 SHARDS, EXAMPLES = (50, 200) if FULL else (8, 30)
 #: Every so many problems the slower judges look as well.
 OFTEN = 4
@@ -106,6 +105,7 @@ KINDS = [
 ]
 
 
+@more_cases
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_every_way_gives_the_same(shard: int) -> None:
     count = iter(range(10**9))

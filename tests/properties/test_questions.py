@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import os
 from fractions import Fraction
 
 import pytest
@@ -20,12 +19,12 @@ from netbenefit.solvers.multi_start import MultiStart
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
 from netbenefit.solvers.search_then_prove import SearchThenProve
 from tests.helpers.box_prover import BranchAndBound
+from tests.helpers.full import FULL, more_cases
 from tests.helpers.small_proofs import teach_problem
 from tests.helpers.strategies import brute_force, grouped_problems
 from tests.properties.test_beyond_doubt import bounds_of
 from tests.solvers.test_near_optimal import all_near
 
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 SHARDS, EXAMPLES = (20, 150) if FULL else (4, 40)
 #: Every so many problems the slower solvers look as well.
 OFTEN = 4
@@ -87,6 +86,7 @@ def check(problem: Problem, number: int) -> None:
     assert {card.points: card.objective for card in near.cards} == expected
 
 
+@more_cases
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_every_way_gives_the_same(shard: int) -> None:
     count = iter(range(10**9))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +16,7 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers import near_optimal
 from netbenefit.solvers.near_optimal import enumerate_near_optimal
+from tests.helpers.full import FULL, more_cases
 from tests.helpers.strategies import all_points, brute_force, constrained_problems
 
 
@@ -34,7 +34,8 @@ def all_near(problem: Problem, tolerance: Fraction) -> dict[tuple[int, ...], Fra
     return found
 
 
-@settings(max_examples=1500 if os.environ.get("NETBENEFIT_FULL") else 40)
+@more_cases
+@settings(max_examples=1500 if FULL else 40)
 @given(
     constrained_problems(most_vectors=400),
     st.sampled_from(["0", "1/1000", "1/100", "1/20", "1/2"]).map(Fraction),

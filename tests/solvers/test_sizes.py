@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -19,6 +18,7 @@ from netbenefit.solvers import sizes as sizes_module
 from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.solvers.sizes import best_of_every_size, check_sizes, limit_size
 from netbenefit.teachers.crossfit import blend
+from tests.helpers.full import FULL, more_cases
 from tests.helpers.strategies import (
     all_points,
     brute_force,
@@ -27,7 +27,7 @@ from tests.helpers.strategies import (
     problems,
 )
 
-EXAMPLES = 400 if os.environ.get("NETBENEFIT_FULL") else 12
+EXAMPLES = 400 if FULL else 12
 
 
 def random_problem(
@@ -86,6 +86,7 @@ def check(problem: Problem, found: dict[int, SolverResult]) -> None:
 # -- against all vectors ---------------------------------------------------------------------------
 
 
+@more_cases
 @settings(max_examples=EXAMPLES)
 @given(
     problem=problems(max_points=2, max_columns=4, max_rows=9)
@@ -101,6 +102,7 @@ def test_every_size_is_the_best_of_all_vectors(problem: Problem) -> None:
         assert found[size].objective == pytest.approx(float(best[0]), abs=1e-12)
 
 
+@more_cases
 @settings(max_examples=EXAMPLES)
 @given(
     problem=constrained_problems(max_columns=4, most_vectors=200)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -28,8 +27,8 @@ from netbenefit.solvers.search_then_prove import SearchThenProve
 from netbenefit.solvers.sizes import best_of_every_size
 from netbenefit.teachers.crossfit import blend
 from tests.helpers.box_prover import BranchAndBound
+from tests.helpers.full import FULL, more_cases
 
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 MOST = 2
 GRID = [Fraction(1, 5), Fraction(1, 2), Fraction(7, 10)]
 
@@ -129,6 +128,7 @@ def test_the_problem_counts_as_the_rows_do() -> None:
     assert infeasible > 50
 
 
+@more_cases
 @pytest.mark.parametrize("part", range(4))
 def test_solvers_find_and_prove_the_best_of_all_vectors(part: int) -> None:
     none = 0
@@ -165,6 +165,7 @@ def test_solvers_find_and_prove_the_best_of_all_vectors(part: int) -> None:
     assert none > 0 or part > 1
 
 
+@more_cases
 def test_near_optimal_cards_and_sizes() -> None:
     for seed in range(300, 360 if FULL else 310):
         case = small(seed)

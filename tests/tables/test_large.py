@@ -23,6 +23,7 @@ from netbenefit.solvers.local_search import LocalSearch
 from netbenefit.tables.rows import count_levels, draw_sample, own_weights
 from netbenefit.tables.survey import survey_table
 from tests.helpers.engine_tables import FEW_EAGER, LAZY, in_engine
+from tests.helpers.full import more_cases
 
 N = 40_000
 NAMES = ["age", "income", "group", "flag", "lab"]
@@ -255,6 +256,7 @@ def card() -> Any:
     return estimator().fit_table(rows().head(3000), "y").scorecard_
 
 
+@more_cases
 @pytest.mark.parametrize("engine", [*FEW_EAGER, *LAZY])
 def test_evaluation_is_that_of_the_rows(engine: str) -> None:
     here = evaluate_card(card(), rows().drop("y"), rows()["y"].to_numpy())

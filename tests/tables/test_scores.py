@@ -11,7 +11,8 @@ from netbenefit import PerUnit, score_table
 from netbenefit.tables.expressions import LARGEST_LOG, largest_code
 from tests.export.test_python import all_truths
 from tests.export.truth import Truth
-from tests.helpers.engine_tables import FEW_EAGER, FULL, LAZY, in_engine, rows_of
+from tests.helpers.engine_tables import FEW_EAGER, LAZY, in_engine, rows_of
+from tests.helpers.full import FULL, more_cases
 
 #: Three of the random cards are enough (without logarithms that have no end, which take engines
 #: long to plan): every other export is tested with the same ones.
@@ -68,6 +69,7 @@ def _too_large(truth: Truth, k: int) -> bool:
     return False
 
 
+@more_cases
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("engine", [*FEW_EAGER, *LAZY])
 def test_every_row_of_every_truth(engine: str, name: str) -> None:

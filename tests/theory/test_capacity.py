@@ -17,7 +17,10 @@ from netbenefit.theory import (
     rounding_loss,
     rows_needed,
 )
+from tests.helpers.full import more_cases
 from tests.helpers.theory_cases import CASES, random_grid, some
+
+pytestmark = more_cases
 
 # -- learning capacity -----------------------------------------------------------------------------
 

@@ -20,7 +20,10 @@ from netbenefit.theory import (
     upper_grouped_auroc,
     upper_is_tight,
 )
+from tests.helpers.full import more_cases
 from tests.helpers.theory_cases import CASES, GRIDS, random_grid, random_model, some
+
+pytestmark = more_cases
 
 VERSIONS = ("corrected", "paper")
 

@@ -23,7 +23,10 @@ from netbenefit.theory import (
     rates_predicted,
 )
 from netbenefit.theory.calibration import LevelMap
+from tests.helpers.full import more_cases
 from tests.helpers.theory_cases import CASES, Model, random_model, some
+
+pytestmark = more_cases
 
 
 def exact_counts(model: Model) -> list[tuple[Fraction, Fraction]]:

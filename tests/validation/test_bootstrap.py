@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import joblib
@@ -21,8 +20,8 @@ from netbenefit.metrics.measures import Rules, chance_of, measures_of
 from netbenefit.validation.bootstrap import point632plus
 from netbenefit.validation.folds import random_of, resample
 from netbenefit.validation.stability import CardStability, label
+from tests.helpers.full import FULL, more_cases
 
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 GRIDS = [
     nb.Thresholds.tenths(),
     nb.Thresholds.of([0.2, 0.5], weights=[0.25, 0.75]),
@@ -165,6 +164,7 @@ def test_bootstrap_is_what_one_would_do_by_hand(stratified: bool, weighted: bool
     assert "12 resamples" in str(found)
 
 
+@more_cases
 def test_optimism_is_what_the_apparent_measure_has_too_much() -> None:
     """Over many data sets, the corrected AUROC is near that on new rows; the apparent is not."""
     errors: dict[str, list[float]] = {"apparent": [], "corrected": [], "plus": []}
@@ -184,6 +184,7 @@ def test_optimism_is_what_the_apparent_measure_has_too_much() -> None:
     assert abs(mean["plus"]) < 0.035
 
 
+@more_cases
 def test_intervals_cover_unless_the_share_of_events_is_held_fixed() -> None:
     """Stratified resamples do not know that another sample has another share of events."""
     covered: dict[bool, list[bool]] = {False: [], True: []}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import doctest
-import os
 import pickle
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from netbenefit import InputError, Scorecard, SLIMClassifier, expected_calibration_error
 from netbenefit.estimators.slim.task import SlimExact
 from reproduction.datasets import load_dataset
+from tests.helpers.full import slow
 
 #: Far away: the searches below end by themselves.
 LATE = 600.0
@@ -244,7 +244,7 @@ def test_bankruptcy_is_separable(data_folder: Path, monkeypatch: pytest.MonkeyPa
     assert (model.predict(X) == y).all()
 
 
-@pytest.mark.skipif("NETBENEFIT_FULL" not in os.environ, reason="takes minutes")
+@slow
 @pytest.mark.parametrize(("name", "errors"), [("mammo", 0.184), ("haberman", 0.223)])
 def test_as_few_errors_as_published(
     data_folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, errors: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ import pytest
 from netbenefit import InputError, MaxTotalPoints, MinTPR, PatternTable, Values
 from netbenefit.estimators.slim.task import SlimExact, SlimTask
 from netbenefit.problem.problem import SolverResult
+from tests.helpers.full import FULL, more_cases
 
 
 class Case(NamedTuple):
@@ -118,9 +118,10 @@ def check(case: Case, result: SolverResult, least: Fraction) -> None:
 
 
 #: Factor of how many random problems have to be solved.
-MANY = 10 if "NETBENEFIT_FULL" in os.environ else 1
+MANY = 10 if FULL else 1
 
 
+@more_cases
 @pytest.mark.parametrize("first", range(0, 250 * MANY, 50))
 def test_engine_against_brute_force(first: int) -> None:
     for seed in range(first, first + 50):

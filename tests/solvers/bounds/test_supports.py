@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from itertools import combinations
 
@@ -15,10 +14,11 @@ from netbenefit.solvers.bounds.orders import Orders
 from netbenefit.solvers.bounds.packed import NOTHING, Packer, Rules
 from netbenefit.solvers.bounds.supports import cells, support_bound
 from tests.helpers.brute import all_points, all_values, random_problem
+from tests.helpers.full import FULL, more_cases
 from tests.helpers.slow_packed import packed_value
 
 #: Random problems: thousands in the full run (make test-full).
-MANY = 3000 if os.environ.get("NETBENEFIT_FULL") else 150
+MANY = 3000 if FULL else 150
 
 
 def drawn(rng: np.random.Generator, rows: int = 12, columns: int = 5) -> IntegerProblem:
@@ -136,6 +136,7 @@ def slow_gain(integers: IntegerProblem, columns: list[int]) -> int:
     return total
 
 
+@more_cases
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_bounds_every_card_within_the_limits_and_says_why(jobs: int) -> None:
     rng = np.random.default_rng(6 + jobs)
@@ -173,6 +174,7 @@ def saturated(integers: IntegerProblem, rules: Rules) -> int:
     return best
 
 
+@more_cases
 def test_an_interruption_leaves_a_proof_of_what_is_reported() -> None:
     rng = np.random.default_rng(7)
     for _ in range(MANY):
@@ -206,6 +208,7 @@ def test_an_interruption_leaves_a_proof_of_what_is_reported() -> None:
         check_boxes(integers, rules, broken.boxes, points, broken.value)
 
 
+@more_cases
 def test_an_incumbent_changes_nothing_but_the_floor() -> None:
     rng = np.random.default_rng(2)
     for _ in range(MANY):
@@ -220,6 +223,7 @@ def test_an_incumbent_changes_nothing_but_the_floor() -> None:
         check_boxes(integers, rules, bound.boxes, all_points(integers), incumbent)
 
 
+@more_cases
 def test_orders_lose_what_the_packed_value_says() -> None:
     rng = np.random.default_rng(5)
     compared = lost = signs = 0

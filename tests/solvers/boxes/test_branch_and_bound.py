@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from fractions import Fraction
 
 import numpy as np
@@ -23,10 +22,10 @@ from netbenefit.solvers.boxes import search as branch_and_bound
 from netbenefit.solvers.boxes.flow import make_field
 from netbenefit.solvers.boxes.tree import NOTHING
 from tests.helpers.box_prover import BranchAndBound, flow_bound
+from tests.helpers.full import FULL, more_cases
 from tests.helpers.strategies import brute_force, constrained_problems, problems
 
 #: 100 problems in the quick run, 5,000 in the full one (make test-full), in shards for xdist.
-FULL = bool(os.environ.get("NETBENEFIT_FULL"))
 SHARDS, EXAMPLES = (20, 250) if FULL else (4, 25)
 
 SOLVER = BranchAndBound(time_limit=None, n_jobs=1)
@@ -50,6 +49,7 @@ def check_against_all(problem: Problem) -> SolverResult | None:
     return result
 
 
+@more_cases
 @pytest.mark.parametrize("shard", range(SHARDS))
 def test_equals_all_vectors(shard: int) -> None:
     @seed(shard)
@@ -128,6 +128,7 @@ def one_hot_problem(seed: int) -> Problem:
     return Problem.build(table, Thresholds.tenths(), penalty=0.0, max_points=2, bounds=bounds)
 
 
+@more_cases
 def test_groups_that_shift_for_free() -> None:
     shifted = proven = 0
     count = 60 if FULL else 12
