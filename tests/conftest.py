@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -64,6 +66,20 @@ _load_what_any_worker_compiled()
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    text = (
+        "speed of the clock that searches go by: what fails at 100 depends on the machine's speed"
+    )
+    parser.addoption("--pace", type=float, default=1.0, help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if (pace := config.getoption("pace")) != 1:
+        from netbenefit.solvers import clock
+
+        clock.time = SimpleNamespace(perf_counter=lambda: pace * time.perf_counter())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

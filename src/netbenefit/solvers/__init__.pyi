@@ -14,6 +14,9 @@ from .base import (
 from .bounds.packed import (
     ceiling as ceiling,
 )
+from .clock import (
+    now as now,
+)
 from .kernels.jit import (
     internal as internal,
     jit as jit,

@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 from netbenefit.estimators.riskslim.problem import TOLERANCE, Lattice, Search
 from netbenefit.estimators.riskslim.relaxation import descend, loss_at, round_in_turn
 from netbenefit.estimators.riskslim.solve import make_node, rounded, solve_lattice
+from netbenefit.solvers import clock
 
 ROUNDING = 1e-12
 
@@ -344,3 +345,15 @@ def test_logistic_regression_is_scikit_learns() -> None:
             peer.fit(x, y, sample_weight=v)
             w = np.concatenate([peer.intercept_, peer.coef_[0]])
             np.testing.assert_allclose(logistic(lattice, strength), w, atol=1e-4)
+
+
+def test_compilation_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = [0.0]
+    monkeypatch.setattr(clock.time, "perf_counter", lambda: seconds[0])
+    search = Search(random_lattice(0), time_limit=10.0)
+    clock.compiling.begin()
+    seconds[0] = 100.0
+    clock.compiling.end()
+    seconds[0] = 103.0
+    assert search.seconds == 3.0
+    assert not search.out_of_time

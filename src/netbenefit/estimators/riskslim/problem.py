@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +13,7 @@ from netbenefit.common import FloatArray, IntArray
 from netbenefit.data import PatternTable
 from netbenefit.estimators.riskslim.relaxation import descend, loss_at
 from netbenefit.problem import Progress, TraceRow
+from netbenefit.solvers import now
 
 #: Two objectives closer than this count as equal; every proof leaves this much open, and says so.
 TOLERANCE = 1e-9
@@ -106,7 +106,7 @@ class Search:
     lattice: Lattice
     time_limit: float = math.inf
     callback: Callable[[Progress], None] | None = None
-    begin: float = field(default_factory=time.perf_counter)
+    begin: float = field(default_factory=now)
     best: IntArray = field(init=False)
     value: float = field(init=False)
     bound: float = 0.0  #: a loss is never negative
@@ -123,7 +123,7 @@ class Search:
     @property
     def seconds(self) -> float:
         """Time since the start."""
-        return time.perf_counter() - self.begin
+        return now() - self.begin
 
     @property
     def out_of_time(self) -> bool:
