@@ -5,10 +5,11 @@ search and proof, boxes or nodes, and what gave the bound.  Beside it stand the 
 the commercial solver: ten minutes per model, on nine tenths of the rows, averaged over ten folds.
 
 ``--c0 default`` takes the problems of default fits instead: masses blended with a teacher's risks,
-the automatic penalty; the eight data sets as they are, and ten raw tables by their conditions.
-Each is run for 10 and, unless it ends before, for 60 seconds, if none are given; ``overrun`` is
-what is beyond them, without the compilation of kernels.
-``--write`` puts these rows into ``docs/proofs.md``.
+the automatic penalty, and at most eight questions (the default) or any number of them; the eight
+data sets as they are, and ten raw tables by their conditions.  Each is run for 10 and, unless it
+ends before, for 60 seconds, if none are given; ``overrun`` is what is beyond them, without the
+compilation of kernels.
+``--write`` puts their gaps into ``docs/proofs.md``.
 With ``--recount`` it proves the published problems, writes each certificate to a file, and times
 what ``netbenefit verify`` does with it.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 from functools import cache
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -125,6 +127,8 @@ def recount(name: str, time_limit: float) -> None:
 RAW = (*raw.TABLES, "wine", "credit-0", "spambase-0", "smooth-2000")
 #: Seconds of the runs.
 LIMITS = (10.0, 60.0)
+#: Limits of questions: the default, and none.
+QUESTIONS: dict[str, Any] = {"at most 8": "auto", "any number": None}
 
 
 class Posed:
@@ -139,7 +143,7 @@ class Posed:
 
 
 @cache
-def default_problem(name: str) -> Problem | None:
+def default_problem(name: str, questions: str) -> Problem | None:
     """What ``RiskScoreClassifier`` maximises on a data set; None where it is not at hand."""
     posed, X, y = Posed(), None, None
     if name not in RAW:
@@ -151,7 +155,8 @@ def default_problem(name: str) -> Problem | None:
     if X is None:
         return None
     binner = "auto" if name in RAW else None
-    RiskScoreClassifier(binner=binner, max_questions=None, solver=posed).fit(X, y)
+    limit = QUESTIONS[questions]
+    RiskScoreClassifier(binner=binner, max_questions=limit, solver=posed).fit(X, y)
     return posed.problem
 
 
@@ -164,9 +169,9 @@ def default_names() -> list[str]:
     ]
 
 
-def measure_default(name: str, time_limit: float) -> list[str] | None:
+def measure_default(name: str, questions: str, time_limit: float) -> list[str] | None:
     """One search and proof of a default problem."""
-    problem = default_problem(name)
+    problem = default_problem(name, questions)
     if problem is None:
         return None
     begin = now()
@@ -178,6 +183,7 @@ def measure_default(name: str, time_limit: float) -> list[str] | None:
     boxes = result.proof.boxes
     return [
         name,
+        questions,
         f"{time_limit:g}",
         f"{result.objective:.6f}",
         f"{result.bound:.6f}",
@@ -189,21 +195,32 @@ def measure_default(name: str, time_limit: float) -> list[str] | None:
     ]
 
 
-DEFAULT_HEADER = ["data", "limit", "value", "bound", "gap", "by", "s", "overrun", "boxes"]
+DEFAULT_HEADER = [
+    "data", "questions", "limit", "value", "bound", "gap", "by", "s", "overrun", "boxes",
+]  # fmt: skip
 _DOCS = Path(__file__).parent.parent / "docs" / "proofs.md"
 _BEGIN, _END = "<!-- benchmarks.proofs: default problems -->", "<!-- end -->"
+#: Columns of the page's table: what was asked, and for how long.
+_RUNS = [(questions, f"{limit:g}") for questions, limit in product(QUESTIONS, LIMITS)]
 
 
-def write_defaults(rows: list[list[str]], path: Path = _DOCS) -> None:
-    """Put rows between the markers of a page; rows of other data sets and limits stay there."""
+def write_default(row: list[str], path: Path = _DOCS) -> None:
+    """Put a run into the table between the markers of a page; the other cells stay."""
     before, _, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
     old, _, after = rest.partition(_END)
-    kept = {tuple(row[:2]): row for row in map(_cells, old.splitlines()) if len(row) > 2}
-    kept = dict(list(kept.items())[2:])  # without the header
-    kept |= {tuple(row[:2]): row for row in rows}
-    order = [(name, f"{limit:g}") for name in (*TARGETS, *RAW) for limit in LIMITS]
-    known = [kept.pop(key) for key in order if key in kept]
-    table = [DEFAULT_HEADER, ["---"] * len(DEFAULT_HEADER), *known, *kept.values()]
+    cells = {name: runs for name, *runs in map(_cells, old.strip().splitlines()[2:])}
+    run = dict(zip(DEFAULT_HEADER, row, strict=True))
+    ended = "" if float(run["s"]) >= float(run["limit"]) else f" in {run['s']} s"
+    runs = cells.setdefault(run["data"], [""] * len(_RUNS))
+    runs[_RUNS.index((run["questions"], run["limit"]))] = f"{run['gap']}{ended}, {run['by']}"
+    header = ["data", *(f"{questions}, {limit} s" for questions, limit in _RUNS)]
+    known = [[name, *cells.pop(name)] for name in (*TARGETS, *RAW) if name in cells]
+    table = [
+        header,
+        ["---"] * len(header),
+        *known,
+        *([name, *runs] for name, runs in cells.items()),
+    ]
     lines = "\n".join(f"| {' | '.join(row)} |" for row in table)
     path.write_text(f"{before}{_BEGIN}\n\n{lines}\n\n{_END}{after}", encoding="utf-8")
 
@@ -213,17 +230,17 @@ def _cells(line: str) -> list[str]:
 
 
 def run_defaults(names: list[str], limits: tuple[float, ...], *, write: bool) -> None:
-    """Print one line per data set and limit, and write them down."""
+    """Print one line per data set, limit of questions and of time, and write them down."""
     rows = []
-    for name in names:
+    for name, questions in product(names, QUESTIONS):
         for limit in limits:
-            row = measure_default(name, limit)
+            row = measure_default(name, questions, limit)
             if row is None:
                 continue
             rows.append(row)
             console.print(" ".join(row))
             if write:
-                write_defaults([row])
+                write_default(row)
             if float(row[DEFAULT_HEADER.index("s")]) < limit:
                 break  # more time would give the same
     show(f"Default problems, {cores()} threads", DEFAULT_HEADER, rows)
