@@ -4,6 +4,7 @@
 VENV := .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+MINUTES ?= 120
 # Tests that start a cluster need a process in which nothing else has run.
 ALONE := tests/common/test_cluster.py
 DATA ?= $(or $(NETBENEFIT_DATA),../shared/data)
@@ -20,7 +21,7 @@ DEV := $(VENV)/.dev-stamp
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-full lint types format bench reproduction clean
+.PHONY: help demo test test-full lint types format bench soak reproduction clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ format: $(DEV) ## Format the code and repair what can be repaired
 
 bench: $(BASE) ## Measure speed and search quality, and print tables
 	$(BIN)/python -m benchmarks
+
+soak: $(DEV) ## Random cases of every kind against slow, simple references, for MINUTES=120
+	NETBENEFIT_DATA="$(DATA)" $(BIN)/python -m tests.soak --minutes $(MINUTES)
 
 reproduction: $(DEV) ## Run the paper's experiments again, in 3 hours at most; goes on where it stopped
 	$(BIN)/netbenefit reproduce --budget standard

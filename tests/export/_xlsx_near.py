@@ -13,7 +13,12 @@ from netbenefit.cards.terms import log_ends
 
 
 def undecidable(logic: CardLogic, row: dict[str, Any]) -> bool:
-    """Whether a value comes nearer to a cut than 1e-14 of its size without being equal to it."""
+    """Whether a value comes nearer to a cut or code than 1e-14 of its size, but is not equal."""
+    for one in logic.inputs:
+        x = row[one.name]
+        codes = [code for code in one.special if isinstance(code, int | float)]
+        if isinstance(x, int | float) and any(_close(x, code, abs(x)) for code in codes):
+            return True
     return any(_near(column, row) for column in logic.columns if column.kind == "number")
 
 

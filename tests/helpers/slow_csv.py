@@ -26,6 +26,8 @@ def slow_read(path: Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]
             rows = [row for row in reader if row][1:]
         except csv.Error as error:
             raise ValueError(f"line {reader.line_num}") from error
+    # Empty cells beyond the last column are nothing, as where each line ends in a separator.
+    rows = [row if any(row[len(names) :]) else row[: len(names)] for row in rows]
     if not rows or {len(row) for row in rows} != {len(names)}:
         raise ValueError("no rows, or rows of several lengths")
     cells = dict(zip(names, zip(*rows, strict=True), strict=True))

@@ -207,7 +207,12 @@ def problems(
 def some_questions(draw: st.DrawFn, table: PatternTable) -> Questions:
     """Columns that belong together, at random; their answers are the codes that occur, and 0."""
     n = table.n_features
-    labels = draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n))
+    return questions_of(table, draw(st.lists(st.integers(0, n - 1), min_size=n, max_size=n)))
+
+
+def questions_of(table: PatternTable, labels: list[int]) -> Questions:
+    """Columns with the same label are one question."""
+    n = table.n_features
     names = tuple(dict.fromkeys(labels))
     of_column = np.array([names.index(label) for label in labels], dtype=np.int64)
     answers, of_answer = [np.zeros((0, n), dtype=np.int64)], []
