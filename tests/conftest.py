@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.helpers.full import FULL
 
@@ -91,7 +91,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _in_this_run(item: pytest.Item) -> bool:
     slow, more = (item.get_closest_marker(name) for name in ("slow", "more_cases"))
-    return bool(slow or more) if FULL else not slow
+    random = is_hypothesis_test(getattr(item, "obj", None))
+    return bool(slow or more or random) if FULL else not slow
 
 
 @pytest.fixture(scope="session")

@@ -44,6 +44,7 @@ from netbenefit.binning.weights import weight_of_one_row
 from netbenefit.common import install_command
 from netbenefit.common.checks import FloatArray, InputError
 from netbenefit.metrics.thresholds import Thresholds
+from tests.helpers.full import examples
 
 TENTHS = Thresholds.tenths()
 OWN = [method for method in METHODS if method != "optbinning"]
@@ -126,7 +127,7 @@ def test_few_distinct_values_are_the_cells(numbers: list[int]) -> None:
     assert cells.cell_of_row.tolist() == code.tolist()
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 10**6), st.integers(1, 400), st.integers(1, 40), st.booleans())
 def test_cells_are_in_order_and_split_no_value(
     seed: int, rows: int, most: int, weighted: bool
@@ -470,7 +471,7 @@ def test_missing_optbinning_is_named_with_its_remedy(monkeypatch: pytest.MonkeyP
 # -- whatever the method -------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.integers(0, 10**6),
     st.integers(1, 500),
@@ -582,7 +583,7 @@ def test_roundest_whole() -> None:
     assert roundest(2.0**60, 2.0**60 + 256, 0.0, whole=True) == 2.0**60 + 256
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(
     st.floats(allow_nan=False, allow_infinity=False),
     st.floats(allow_nan=False, allow_infinity=False),
@@ -604,7 +605,7 @@ def plain_scores(column: Column) -> CellScores:
     return score_cells(column.cells, column.event, column.weight)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.integers(0, 10**6), st.integers(20, 3000), st.sampled_from([15, 3000]), st.booleans())
 def test_rounding_keeps_within_its_limits(
     seed: int, rows: int, distinct: int, supervised: bool

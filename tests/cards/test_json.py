@@ -19,6 +19,7 @@ from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.common.checks import InputError, InputWarning
 from netbenefit.metrics.thresholds import Thresholds
+from tests.helpers.full import examples
 
 # -- round trips -----------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ def is_simple(term) -> bool:
     return isinstance(term, Condition) or term.binary
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(cards())
 def test_a_card_comes_back_as_it_was(card):
     text = card.to_json()
@@ -361,7 +362,7 @@ def test_every_damaged_file_is_an_input_error():
         Scorecard.from_json(text.encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_no_replacement_crashes_the_reader(data):
     """Whatever replaces any one value, the result is a card or an InputError."""
@@ -548,7 +549,7 @@ def test_older_files_score_as_they_were_written():
     assert card.provenance.teacher is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_any_older_card_scores_as_before(data):
     grid = Thresholds.of(

@@ -20,6 +20,7 @@ from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.cards.text import card_notes, contents
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.thresholds import Thresholds
+from tests.helpers.full import examples
 
 HALF = Thresholds.of([0.5])
 STEPS, LEVELS = (">=", "<", "between"), ("==", "!=", "in", "not in")
@@ -140,7 +141,7 @@ def points_of(card: Scorecard, value) -> int:
     return math.floor(sum(units) + (0 if answer is None else answer.points))
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=examples(2000), deadline=None)
 @given(columns("x"), st.booleans())
 @example(constant((">=", 4, 2), ("<", 4, 2), ("missing", None, 0)), False)
 @example(constant(("==", "a", 2), ("!=", "a", 2), ("missing", None, 1)), True)
@@ -155,7 +156,7 @@ def test_one_answer_applies_to_every_value_and_has_the_points_of_the_card(column
             assert points_of(card, value) == card.score({"x": value})
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(columns("x"))
 def test_the_least_answer_is_worth_0(column):
     """By brute force: of all values tried, of the answers as printed, and of the limits."""
@@ -173,7 +174,7 @@ def test_the_least_answer_is_worth_0(column):
     assert all(min(a.points for a in one.answers) == 0 for one in card.questions)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.tuples(columns("x"), columns("y"), columns("z")), st.booleans())
 def test_a_row_is_explained_by_answers_that_add_up(drawn, from_zero):
     rules = [rule for own, _ in drawn for rule in own]
@@ -191,7 +192,7 @@ def test_a_row_is_explained_by_answers_that_add_up(drawn, from_zero):
             ) == card.score(row)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(columns("x"))
 def test_answers_are_in_order_and_neighbours_differ(column):
     rules, readings = column
@@ -208,7 +209,7 @@ def test_answers_are_in_order_and_neighbours_differ(column):
             assert before.points != after.points
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.tuples(columns("x"), columns("y"), columns("z")))
 def test_questions_are_sorted_by_points(drawn):
     card = make(
@@ -249,7 +250,7 @@ def applies(text: str, value, others: bool) -> bool:
     return value in [number(w) for w in re.split(", | or ", text)]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(columns("x"), st.booleans())
 def test_a_person_finds_one_answer_and_its_points(column, from_zero):
     rules, readings = column

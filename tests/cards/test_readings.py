@@ -18,6 +18,7 @@ from netbenefit.cards.scorecard import Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.thresholds import Thresholds
+from tests.helpers.full import examples
 
 HALF = Thresholds.of([0.5])
 
@@ -146,7 +147,7 @@ def forms(items: list) -> list:
     return found
 
 
-@settings(max_examples=1200, deadline=None)
+@settings(max_examples=examples(1200), deadline=None)
 @given(st.data())
 def test_a_column_reads_as_its_values_do(data):
     reading, kind = data.draw(single_readings())
@@ -176,7 +177,7 @@ def test_a_column_reads_as_its_values_do(data):
             assert column.values.dtype == np.float64
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.data())
 def test_derived_columns_read_as_their_sources_do(data):
     names = data.draw(st.sampled_from([("a",), ("a", "b"), ("c", "a", "b")]))
@@ -238,7 +239,7 @@ def test_a_value_where_a_column_should_be_is_refused():
             readings.column("x", {"x": data}, "number")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.floats() | st.integers(-(10**20), 10**20), st.text(" \t\n", max_size=2))
 def test_what_python_writes_as_a_number_is_read_as_one(number, space):
     text = f"{space}{number!r}{space}"
@@ -411,7 +412,7 @@ def test_notes_explain_what_to_do_with_pencil_and_paper():
 # -- files -----------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_cards_with_readings_come_back_as_they_were(data):
     first, kind = data.draw(single_readings("x", kinds=("number", "text")))
@@ -502,7 +503,7 @@ def test_damaged_readings_are_refused_with_their_place(path, value, message):
         Scorecard.from_json(damaged(["readings", *path], value))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 def test_no_replacement_in_a_reading_crashes_the_reader(data):
     parts = json.loads(raw_card().to_json())
@@ -528,7 +529,7 @@ def test_no_replacement_in_a_reading_crashes_the_reader(data):
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 2])
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.lists(
         st.floats(-10, 1e6) | st.floats(0, 1e308) | st.floats(-1e308, 0) | st.just(None),

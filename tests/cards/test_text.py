@@ -21,6 +21,7 @@ from netbenefit.cards.text import contents, percent, strip_control, wrap
 from netbenefit.common.table import display_width
 from netbenefit.export.tables import to_latex, to_markdown
 from netbenefit.metrics.thresholds import Thresholds
+from tests.helpers.full import examples
 
 HALF = Thresholds.of([0.5])
 
@@ -162,7 +163,7 @@ names = st.text(
 ) | st.sampled_from(["年齢", "e\u0301te\u0301", "גיל", "👩‍⚕️ doctor", "a\nb\tc", "x" * 300, " "])
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.lists(st.tuples(names, st.integers(-(10**9), 10**9), st.integers(0, 5)), max_size=6),
     st.integers(1, 12),
@@ -383,7 +384,7 @@ def test_percentages_are_never_falsely_certain(risk, text):
     assert percent(risk) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.floats(0, 1), st.lists(st.integers(1, 9999), min_size=1, max_size=4, unique=True))
 def test_a_printed_risk_stays_on_its_side_of_every_threshold(risk, grid):
     thresholds = Thresholds.of([i / 10_000 for i in sorted(grid)])

@@ -29,6 +29,7 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import AtMost, MinTPR, Values
 from netbenefit.problem.problem import Problem
+from tests.helpers.full import examples
 from tests.helpers.small_proofs import all_vectors, prove, teach_problem
 from tests.helpers.strategies import problems, tables
 
@@ -426,7 +427,7 @@ def box_lists(draw: st.DrawFn):  # type: ignore[no-untyped-def]
     return low, high, leaves
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(box_lists())
 def test_covering_agrees_with_brute_force(case) -> None:  # type: ignore[no-untyped-def]
     low, high, leaves = case
@@ -492,7 +493,7 @@ def test_covering_gives_up_on_a_tangle() -> None:
 # -- flows ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_flow_bound_agrees_with_all_sets(data: st.DataObject) -> None:
     from netbenefit.problem.problem import IntegerProblem
@@ -512,7 +513,7 @@ def test_flow_bound_agrees_with_all_sets(data: st.DataObject) -> None:
         assert value - paid == closure_bound(integers, lower, upper)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_large_flows_are_those_of_small_numbers(data: st.DataObject) -> None:
     n, m = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5))

@@ -64,6 +64,7 @@ from tests.helpers import slow_truth as reference
 from tests.helpers.box_prover import BranchAndBound
 from tests.helpers.brute import all_values
 from tests.helpers.cards import training_of
+from tests.helpers.full import examples
 from tests.helpers.small_proofs import (
     NOTHING,
     all_vectors,
@@ -847,14 +848,14 @@ def asking(draw: st.DrawFn, *, most_vectors: int = 150) -> Problem:
         raise
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(asking(), st.sampled_from(["double", ""]))
 def test_true_proofs_of_questions_are_accepted(problem: Problem, start: str) -> None:
     verdict = accepted(problem, prove(problem, start=start))
     assert verdict.accepted, verdict.failures
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(asking(most_vectors=700))
 def test_what_branch_and_bound_claims_of_questions_is_accepted(problem: Problem) -> None:
     result = BranchAndBound(time_limit=None).solve(problem)
@@ -865,7 +866,7 @@ def test_what_branch_and_bound_claims_of_questions_is_accepted(problem: Problem)
     assert verdict.accepted, verdict.failures
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(asking())
 def test_the_judge_counts_questions_as_brute_force_does(problem: Problem) -> None:
     written = make_certificate(problem, _zero_result(problem)).to_json()
@@ -892,7 +893,7 @@ def test_the_judge_counts_questions_as_brute_force_does(problem: Problem) -> Non
             )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(asking(), st.randoms(use_true_random=False))
 def test_no_false_claim_about_a_box_is_accepted(problem: Problem, random: Any) -> None:
     """Random boxes with every reason: what the judge accepts is true of all of their vectors."""
@@ -1293,7 +1294,7 @@ def test_true_proofs_with_constraints_are_accepted(problem: Problem) -> None:
     assert verdict.accepted, verdict.failures
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.data())
 def test_a_false_bound_is_never_accepted(data: st.DataObject) -> None:
     """A worse card with a bound below the optimum, and boxes that were made to fit."""

@@ -21,6 +21,7 @@ from netbenefit.problem.problem import Problem, SolverResult
 from netbenefit.solvers.base import Run
 from tests.helpers import slow_truth as reference
 from tests.helpers.cards import risks_by_level
+from tests.helpers.full import examples
 from tests.helpers.strategies import points_of, problems
 
 ORIGIN = Provenance(version="0")
@@ -62,7 +63,7 @@ def rows_of(table: PatternTable) -> dict[str, list[float]]:
     return {name: table.values()[:, k].tolist() for k, name in enumerate(table.names)}
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.data())
 def test_levels_and_risks_are_those_of_the_twin(data):
     problem = data.draw(problems(taught=False))
@@ -84,7 +85,7 @@ def test_levels_and_risks_are_those_of_the_twin(data):
     assert card.risk(rows).tolist() == [float(rates[level]) for level in levels]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_real_weights_and_thresholds_without_a_scale(data):
     problem = data.draw(problems(real=True, taught=False))
@@ -103,7 +104,7 @@ def test_real_weights_and_thresholds_without_a_scale(data):
         assert grid.level_of(np.array([risk]))[0] == i
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_without_calibration_every_level_gets_its_middle(data):
     problem = data.draw(problems())
@@ -168,7 +169,7 @@ def test_columns_without_points_get_no_rule_but_keep_their_place():
     assert card.score(np.array([[9, 9, 2]])).tolist() == [2]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_a_score_beyond_training_reads_as_the_nearest(data):
     problem = data.draw(problems())
@@ -207,7 +208,7 @@ def printed_risk(table: list[tuple[str, str]], score: int) -> str:
     return found[0]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.data())
 def test_the_printed_table_says_what_is_predicted(data):
     problem = data.draw(problems())

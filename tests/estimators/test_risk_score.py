@@ -41,6 +41,7 @@ from netbenefit.solvers.base import Run
 from netbenefit.solvers.local_search import LocalSearch
 from tests.helpers import slow_truth as reference
 from tests.helpers.cards import risks_by_level
+from tests.helpers.full import examples
 
 NAMES = ["fever", "cough", "age", "lactate"]
 GRID = "0.1:0.6:0.1"
@@ -473,7 +474,7 @@ def test_predict_is_risk_at_least_threshold_is_the_card(fitted, data):
     assert [fitted.scorecard_.risk(row) for row in rows] == risk[:20].tolist()
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_decision_function_is_the_score_and_agrees_with_predict(data):
     """On any card, also one that acts on all rows or on none, and on rows it has never seen."""
@@ -539,7 +540,7 @@ def fits(draw, **options):
     return estimator.fit(X, y, sample_weight=weight), X, y, weight, grid
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(fits())
 def test_risks_are_event_rates_calibrated_and_as_useful_as_promised(case):
     estimator, X, y, weight, grid = case
@@ -560,7 +561,7 @@ def test_risks_are_event_rates_calibrated_and_as_useful_as_promised(case):
     assert benefit == pytest.approx(estimator.result_.net_benefit, abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(fits(), st.sampled_from(GRIDS))
 def test_calibration_holds_for_any_other_grouping(case, other):
     estimator, X, y, weight, _ = case
@@ -569,7 +570,7 @@ def test_calibration_holds_for_any_other_grouping(case, other):
     assert error == pytest.approx(0, abs=1e-12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(fits(calibrate=False))
 def test_without_calibration_the_net_benefit_stays(case):
     estimator, X, y, weight, grid = case
@@ -581,7 +582,7 @@ def test_without_calibration_the_net_benefit_stays(case):
     assert benefit == pytest.approx(estimator.result_.net_benefit, abs=1e-12)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(fits())
 def test_decisions_at_the_thresholds_follow_the_cutoffs(case):
     estimator, X, _, weight, grid = case

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from netbenefit import InputError, PerUnit, Rule, Scorecard, Thresholds
 from netbenefit.export.scaling import scale
+from tests.helpers.full import examples
 
 SIMPLE = Scorecard.from_levels(
     [Rule(PerUnit("late", upper=9, lower=0), 1)],
@@ -30,7 +31,7 @@ def line() -> tuple[float, float]:
     return slope, level - slope * mean
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(
     pdo=st.floats(1, 200),
     base=st.floats(-1000, 1000),

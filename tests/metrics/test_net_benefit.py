@@ -27,6 +27,7 @@ from netbenefit.metrics.benefit import (
     weighted_net_benefit,
 )
 from netbenefit.metrics.thresholds import Thresholds
+from tests.helpers.full import examples
 
 NAN = float("nan")
 Case = tuple[list[int], list[float], list[float] | None, Thresholds]
@@ -298,7 +299,7 @@ def test_threshold_forms_agree(metric: Callable[..., Any]) -> None:
 @given(
     st.lists(st.tuples(st.booleans(), st.floats(0, 1), st.integers(1, 4)), min_size=1, max_size=20)
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_ranges_of_values(rows: list[tuple[bool, float, int]]) -> None:
     y, risk, weight = (np.array(column) for column in zip(*rows, strict=True))
     share = weight[y].sum() / weight.sum()

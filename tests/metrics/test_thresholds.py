@@ -17,6 +17,7 @@ from scipy import integrate, stats
 from netbenefit import RiskScoreClassifier
 from netbenefit.common.checks import InputError
 from netbenefit.metrics.thresholds import Thresholds, as_thresholds
+from tests.helpers.full import examples
 
 NAN = float("nan")
 RANDOM_GRID = [0, 0.0857, 0.1102, 0.1325, 0.2292, 0.4491, 0.5409, 0.5727, 0.5778, 0.6975]
@@ -141,7 +142,7 @@ def test_length_weights_of_a_range_end_with_the_range() -> None:
     st.lists(st.integers(0, 999), min_size=1, max_size=12, unique=True).filter(lambda v: v != [0]),
     st.booleans(),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_length_weights_are_the_area_whatever_the_weights(ticks: list[int], is_range: bool) -> None:
     values = [Fraction(i, 1000) for i in sorted(ticks)]
     end = (values[-1] + 1) / 2 if is_range else Fraction(1)
@@ -262,7 +263,7 @@ def test_tenths_have_the_known_integers() -> None:
     st.integers(0, 10_000),
     st.integers(0, 10_000),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_integer_gains_are_exact(ticks: list[int], parts: list[int], tp: int, fp: int) -> None:
     values = [Fraction(i, 20) for i in sorted(ticks)]
     parts = parts[: len(values)]

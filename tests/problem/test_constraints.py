@@ -44,6 +44,7 @@ from netbenefit.problem.constraints import (
 from netbenefit.problem.limits import LimitsBuilder, share, sign_of
 from netbenefit.problem.problem import Problem
 from netbenefit.problem.questions import Questions
+from tests.helpers.full import examples
 from tests.helpers.strategies import GRIDS, constraint_lists, tables
 
 NAMES = ("age", "bmi", "sex", "smoker")
@@ -169,7 +170,7 @@ def test_different_constraints_print_differently() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_limits_are_all_constraints_together(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=5, max_columns=4, groups=True))
     constraints = data.draw(constraint_lists(table, GRIDS[0], 2, rates=False))

@@ -19,6 +19,7 @@ from netbenefit.problem.problem import (
     Proof,
     is_settled,
 )
+from tests.helpers.full import examples
 from tests.helpers.strategies import all_points, extreme_problems
 
 HARD = [1 - 1e-12, 1 - 1e-6, 1e-6, 0.5]
@@ -56,7 +57,7 @@ def test_the_scale_is_the_smallest_one() -> None:
     assert sorted(integers.gains.tolist()[0]) == [-1] * 4 + [1] * 4
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(extreme_problems(most_vectors=60, rates=False), st.randoms(use_true_random=False))
 def test_values_are_never_too_low_and_hardly_too_high(problem: Problem, random: Any) -> None:
     integers = IntegerProblem.of(problem)

@@ -24,6 +24,7 @@ from netbenefit.problem.levels import (
 )
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.base import Run
+from tests.helpers.full import examples
 from tests.helpers.strategies import constrained_problems, points_of, problems
 
 # -- pooling ---------------------------------------------------------------------------------------
@@ -95,7 +96,7 @@ def test_best_cutoffs_are_the_first_scores_whose_pooled_risk_reaches_the_thresho
 # -- levels of problems ----------------------------------------------------------------------------
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data(), st.booleans())
 def test_blended_masses_give_every_score_its_pooled_risk(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real, taught=True))
@@ -114,7 +115,7 @@ def test_blended_masses_give_every_score_its_pooled_risk(data: st.DataObject, re
     check_decisions(problem, points)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data(), st.booleans())
 def test_decisions_are_those_of_the_cutoffs_whatever_rates_ask_for(
     data: st.DataObject, taught: bool
@@ -153,7 +154,7 @@ def check_decisions(problem: Problem, points: np.ndarray) -> None:
     assert card.provenance.net_benefit == pytest.approx(benefit, abs=1e-9)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.data())
 def test_without_a_teacher_all_is_as_published(data: st.DataObject) -> None:
     problem = data.draw(problems(taught=False))

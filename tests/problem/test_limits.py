@@ -19,6 +19,7 @@ from netbenefit.problem.limits import Limits, QuestionLimits, RateLimits, least_
 from netbenefit.problem.problem import Problem
 from netbenefit.solvers.boxes.flow import box_possible, make_box_limits, vector_allowed
 from tests.helpers import slow_truth as reference
+from tests.helpers.full import examples
 from tests.helpers.strategies import constrained_problems, points_of, tables
 
 
@@ -84,7 +85,7 @@ def answers_allowed(asked: QuestionLimits, vector: tuple[int, ...]) -> bool:
 
 
 @given(case=some_limits(), data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_boxes_and_vectors(case: tuple[Limits, Any, Any], data: st.DataObject) -> None:
     limits, lower, upper = case
     arrays = make_box_limits(limits, lower, (0, 0))
@@ -108,7 +109,7 @@ def test_boxes_and_vectors(case: tuple[Limits, Any, Any], data: st.DataObject) -
 
 
 @given(case=some_limits())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_least_points(case: tuple[Limits, Any, Any]) -> None:
     limits, lower, upper = case
     pairs = enumerate(zip(lower.tolist(), upper.tolist(), strict=True))
@@ -134,7 +135,7 @@ def test_least_points(case: tuple[Limits, Any, Any]) -> None:
 
 
 @given(problem=constrained_problems(rates=False), data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_problems_agree_with_their_arrays(problem: Problem, data: st.DataObject) -> None:
     points, limits = points_of(data.draw, problem), problem.limits
     arrays = make_box_limits(limits, problem.lower, (0, 0))
@@ -210,7 +211,7 @@ def best_of_all_cutoffs(problem: Problem, points: Any) -> Fraction | None:
 
 
 @given(problem=rated_problems(), data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_single_cutoffs_are_the_best_joint_ones(problem: Problem, data: st.DataObject) -> None:
     points = points_of(data.draw, problem)
     expected = best_of_all_cutoffs(problem, points)

@@ -16,6 +16,7 @@ from netbenefit.problem.levels import count_called
 from netbenefit.problem.problem import Problem, auto_units, read_penalty
 from netbenefit.solvers.kernels.coordinates import columns_of
 from tests.helpers import slow_truth as reference
+from tests.helpers.full import examples
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -69,7 +70,7 @@ def reference_value(problem, points):
     return reference.objective(problem.patterns, problem.thresholds, problem.penalty, points)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(["plain", "whole"]).flatmap(cases))
 def test_whole_masses_have_the_exact_value(made):
     problem, points = made
@@ -84,7 +85,7 @@ def test_whole_masses_have_the_exact_value(made):
     assert found.size == sum(v != 0 for v in points)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases("real"))
 def test_real_masses_have_the_value_up_to_rounding(made):
     problem, points = made
@@ -122,7 +123,7 @@ def search_value(problem, points):
     return worth * gain - (price + question) * size
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(["plain", "whole", "real"]).flatmap(cases))
 def test_values_of_the_search_become_objectives(made):
     problem, points = made

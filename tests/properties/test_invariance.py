@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from netbenefit import Binner, InputError
 from netbenefit.binning.search import CellScores, count_cells, equal_mass_edges, gain_edges
 from netbenefit.binning.weights import count_rows, drop_last_bits, first_reaching
+from tests.helpers.full import examples
 
 Columns = dict[str, NDArray[Any]]
 KINDS = ("whole", "tenths", "float", "few", "counts", "text", "words", "yes", "gaps", "coded")
@@ -118,7 +119,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(columns, event, weight, params)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(cases(), st.randoms(use_true_random=False))
 def test_small_tables(case: Case, random: Any) -> None:
     order = list(range(case.event.size))

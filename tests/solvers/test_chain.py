@@ -17,6 +17,7 @@ from netbenefit.solvers import state as _chain
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.kernels.coordinates import columns_of, make_state
 from tests.helpers import slow_truth as reference
+from tests.helpers.full import examples
 from tests.helpers.strategies import count_questions, problems
 
 MASK = 2**64 - 1
@@ -28,7 +29,7 @@ def objective_of(problem: Problem, value: float) -> float:
 
 @pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_state_is_right_after_any_number_of_steps(data: st.DataObject, real: bool) -> None:
     problem = data.draw(problems(real=real, max_points=3))
     columns = columns_of(problem)
@@ -53,7 +54,7 @@ def test_state_is_right_after_any_number_of_steps(data: st.DataObject, real: boo
 
 
 @given(data=st.data())
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_one_hot_groups_shift_without_changing_the_value(data: st.DataObject) -> None:
     n = data.draw(st.integers(6, 14))
     levels = [0, 1, 2, *data.draw(st.lists(st.integers(0, 2), min_size=n - 3, max_size=n - 3))]
@@ -80,7 +81,7 @@ def test_one_hot_groups_shift_without_changing_the_value(data: st.DataObject) ->
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_descent_ends_in_a_local_optimum(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=2))
     columns = columns_of(problem)

@@ -18,6 +18,7 @@ from netbenefit.problem.problem import NoCardFound, Problem, Progress
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch, _Search, simplify
 from tests.helpers import slow_truth as reference
+from tests.helpers.full import examples
 from tests.helpers.strategies import brute_force, constrained_problems, problems
 
 
@@ -221,7 +222,7 @@ def test_simplify_keeps_the_value_and_reports_primitive_points() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_simplify_never_loses(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=3))
     points = problem.nearest_to_zero()

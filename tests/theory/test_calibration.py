@@ -25,6 +25,7 @@ from netbenefit.theory.calibration import (
     improve_levels,
     keep_order,
 )
+from tests.helpers.full import examples
 
 # -- the slow twin: the published algorithms on rows ----------------------------------------------
 
@@ -151,7 +152,7 @@ def check_against_twin(y_true, risk, grid, weights):
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(cases())
 def test_both_algorithms_equal_the_published_row_by_row_version(case):
     check_against_twin(*case)
@@ -175,7 +176,7 @@ def test_both_algorithms_equal_the_twin_on_thousands_of_cases():
 # -- what the paper promises ----------------------------------------------------------------------
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases())
 def test_proposition_rates_lie_in_their_closed_intervals(case):
     y_true, risk, grid, weights = case
@@ -197,7 +198,7 @@ def exact_net_benefits(y_true, risk, grid, weights):
     return result
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases())
 def test_each_move_raises_net_benefit_at_one_threshold_and_lowers_it_at_none(case):
     y_true, risk, grid, weights = case
@@ -214,7 +215,7 @@ def test_each_move_raises_net_benefit_at_one_threshold_and_lowers_it_at_none(cas
     assert before == exact_net_benefits(y_true, better.apply(risk), grid, weights)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases())
 def test_calibrated_risks_have_no_calibration_error_and_no_lower_area(case):
     y_true, risk, grid, weights = case
@@ -242,7 +243,7 @@ def test_area_rises_where_a_model_is_far_off():
     assert aunbc(y_true, new) > aunbc(y_true, squashed) + 0.02
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(cases())
 def test_calibrated_risks_keep_the_order_weakly_everywhere(case):
     y_true, risk, grid, weights = case
@@ -266,7 +267,7 @@ def test_algorithm_1_as_published_turns_an_order_round_and_keep_order_mends_it()
 # -- the order-keeping version --------------------------------------------------------------------
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(cases(), st.sampled_from([improve_levels, calibrate_levels]))
 def test_kept_order_changes_no_decision_and_no_order(case, learn):
     y_true, risk, grid, weights = case
@@ -289,7 +290,7 @@ def test_kept_order_changes_no_decision_and_no_order(case, learn):
         assert error <= ordered.delta + 1e-12
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(cases(), st.floats(0.001, 0.999))
 def test_any_allowed_delta_keeps_the_promises(case, share):
     y_true, risk, grid, weights = case
@@ -407,7 +408,7 @@ def test_a_rate_that_rounds_onto_the_threshold_stays_below_it():
     assert len(fitted.moves) == 1
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(cases())
 def test_new_risks_lie_in_the_levels_that_the_counts_gave_them(case):
     y_true, risk, grid, weights = case

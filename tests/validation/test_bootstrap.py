@@ -20,7 +20,7 @@ from netbenefit.metrics.measures import Rules, chance_of, measures_of
 from netbenefit.validation.bootstrap import point632plus
 from netbenefit.validation.folds import random_of, resample
 from netbenefit.validation.stability import CardStability, label
-from tests.helpers.full import FULL, more_cases
+from tests.helpers.full import FULL, examples, more_cases
 
 GRIDS = [
     nb.Thresholds.tenths(),
@@ -65,7 +65,7 @@ def hand_632plus(error: float, left_out: float, gamma: float) -> float:
 numbers = st.one_of(st.floats(-1, 1, allow_nan=False), st.sampled_from([0.0, 0.25, 0.5]))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(numbers, numbers, numbers)
 def test_632plus_is_the_hand_written_one(error: float, left_out: float, gamma: float) -> None:
     found, rate = point632plus(error, left_out, gamma, lower_is_better=True)

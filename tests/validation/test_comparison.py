@@ -48,6 +48,7 @@ from netbenefit.validation.prepare import (
     weighted_median,
 )
 from netbenefit.validation.runner import Task, Work
+from tests.helpers.full import examples
 from tests.helpers.raw_rows import CONTAINERS, raw_table
 
 mpl.use("Agg")
@@ -214,7 +215,7 @@ def test_weights_reach_a_pipeline_and_are_not_lost() -> None:
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=30), st.floats(0, 1))
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 def test_corrected_differences(values: list[float], share: float) -> None:
     d = np.array(values)
     found = corrected_difference(d, share)
@@ -395,7 +396,7 @@ def test_the_picture_shows_curves_bands_and_differences(tmp_path: Path) -> None:
 @given(
     st.lists(st.tuples(st.integers(-5, 5), st.integers(1, 4)), min_size=1, max_size=12),
 )
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_weighted_median(pairs: list[tuple[int, int]]) -> None:
     values = np.array([value for value, _ in pairs], dtype=float)
     times = np.array([count for _, count in pairs])

@@ -14,6 +14,7 @@ from netbenefit.data.patterns import PatternTable
 from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.problem import IntegerProblem, Problem
 from tests.helpers.box_prover import flow_bound
+from tests.helpers.full import examples
 from tests.helpers.strategies import points_of, problems
 
 
@@ -49,7 +50,7 @@ def boxes(draw: st.DrawFn, problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     return ends[0], ends[1]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_equals_the_flow_of_scipy(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=5, max_rows=12))
@@ -58,7 +59,7 @@ def test_equals_the_flow_of_scipy(data: st.DataObject) -> None:
     assert flow_bound(integers, lower, upper) == slow_flow_bound(integers, lower, upper)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_no_vector_of_the_box_is_worth_more(data: st.DataObject) -> None:
     real = data.draw(st.booleans())
@@ -73,7 +74,7 @@ def test_no_vector_of_the_box_is_worth_more(data: st.DataObject) -> None:
         assert bound == integers.value(vectors[0])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.data())
 def test_smaller_boxes_have_smaller_bounds(data: st.DataObject) -> None:
     problem = data.draw(problems(max_points=5))

@@ -23,9 +23,10 @@ from netbenefit.solvers.kernels.coordinates import (
     pair_gains,
 )
 from tests.helpers import slow_truth as reference
+from tests.helpers.full import examples
 from tests.helpers.strategies import points_of, problems, tables
 
-EXAMPLES = 500
+EXAMPLES = examples(500)
 
 
 def value_of(problem: Problem, gain: float) -> Fraction | float:
@@ -85,7 +86,7 @@ def test_gain_and_all_values_of_a_coordinate(data: st.DataObject, real: bool) ->
 
 
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_few_valued_columns_with_many_rows_in_few_scores(data: st.DataObject) -> None:
     problem = data.draw(
         problems(max_points=3, max_rows=60, max_columns=2, kinds=("small", "binary"))
@@ -94,7 +95,7 @@ def test_few_valued_columns_with_many_rows_in_few_scores(data: st.DataObject) ->
 
 
 @given(data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_tables_of_two_valued_columns_need_no_other_recipe(data: st.DataObject) -> None:
     """Also where one column moves scores much farther than all others."""
     most = data.draw(st.sampled_from([1, 5, 400]))
@@ -127,7 +128,7 @@ def test_moves_equal_a_fresh_start(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
 @given(data=st.data())
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_all_pairs_of_values(data: st.DataObject, real: bool) -> None:
     kinds = ("binary", "binary", "two", "wide", "tenths")
     problem = data.draw(problems(real=real, max_points=2, max_rows=8, kinds=kinds))
@@ -169,7 +170,7 @@ def test_pairs_of_binary_columns_take_the_fast_way() -> None:
 
 
 @given(tables(), st.data())
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 def test_cutoffs(table: PatternTable, data: st.DataObject) -> None:
     grid = data.draw(st.sampled_from([Thresholds.tenths(), Thresholds.of([0.0857, 1 / 3, 0.7])]))
     points = np.array([data.draw(st.integers(-5, 5)) for _ in table.names])

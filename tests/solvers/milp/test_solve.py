@@ -37,6 +37,7 @@ from netbenefit.solvers.milp import solve as milp
 from netbenefit.solvers.milp.backends import Backend, BackendAnswer, News, Order
 from netbenefit.solvers.milp.model import MilpModel, build_model
 from netbenefit.solvers.milp.solve import MixedInteger
+from tests.helpers.full import examples
 from tests.helpers.strategies import all_points, brute_force, constrained_problems, problems
 
 #: Columns whose scores a floating-point solver can tell apart.
@@ -68,7 +69,7 @@ def violations(model: MilpModel, z: np.ndarray) -> list[int]:
 # -- the model -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     st.one_of(
         problems(max_points=3, max_rows=8),
