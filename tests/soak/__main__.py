@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def main(given: list[str] | None = None) -> int:
         batches=options.batches,
         found=options.found,
     )
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     try:
         soak.run()
     except KeyboardInterrupt:

@@ -9,5 +9,5 @@ NAMES = ("problems", "exports", "certificates", "files", "kills")
 
 
 def load(name: str) -> ModuleType:
-    """The module of a kind, imported where it is needed: some take seconds."""
-    return import_module(f"tests.soak.{name}")
+    """The module of a kind, by its name here or in full, imported late: some take seconds."""
+    return import_module(name if "." in name else f"tests.soak.{name}")

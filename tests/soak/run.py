@@ -8,7 +8,9 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -17,8 +19,8 @@ from typing import Any
 from tests.soak.kinds import load
 from tests.soak.reduce import error_of, reduced, signature, store
 
-#: A batch that says nothing for so long hangs.
-PATIENCE = 900.0
+#: A case that takes so many seconds hangs; compiling on a busy machine takes its time, too.
+PATIENCE = 1800.0
 #: So many failures of one kind and signature are stored; all are counted.
 KEPT = 3
 
@@ -169,8 +171,8 @@ def _work(pipe: Connection, soak: Soak, job: int, end: float, done: Counter[str]
         kind = min(open_, key=lambda k: spent[k] / load(k).SHARE)
         seed = _seed(soak, job, done[kind])
         assert seed is not None
-        pipe.send((kind, seed))
-        batch = run_batch(kind, seed, end, soak.found)
+        alive = partial(pipe.send, (kind, seed))
+        batch = run_batch(kind, seed, end, soak.found, alive)
         spent[kind] += batch.wall
         done[kind] += 1
         pipe.send(batch)
@@ -185,8 +187,15 @@ def _seed(soak: Soak, job: int, done: int) -> int | None:
 _seen: Counter[str] = Counter()
 
 
-def run_batch(kind: str, seed: int, end: float, found: Path | None) -> Batch:
-    """Check the cases of one batch, until the time is over."""
+def run_batch(
+    kind: str,
+    seed: int,
+    end: float,
+    found: Path | None,
+    alive: Callable[[], Any] = lambda: None,
+) -> Batch:
+    """Check the cases of one batch, until the time is over; ``alive`` is called before each."""
+    alive()
     module, batch = load(kind), Batch(kind, seed)
     wall, cpu = time.monotonic(), _cpu()
     warnings.simplefilter("ignore")  # of rows that a card reads with a note
@@ -194,6 +203,7 @@ def run_batch(kind: str, seed: int, end: float, found: Path | None) -> Batch:
         for number, case in enumerate(module.draw(seed)):
             if number and time.monotonic() > end:
                 break
+            alive()
             batch.cases += 1
             try:
                 batch.counts.update(module.check(case) or {})

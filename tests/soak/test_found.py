@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +20,7 @@ from tests.soak.__main__ import BEGIN, END, main, write
 from tests.soak.reduce import FOUND, reduced, simpler
 from tests.soak.run import Soak, run_batch, table
 
+ROOT = Path(__file__).resolve().parents[2]
 CASES = sorted(FOUND.glob("*.json"))
 
 
@@ -142,6 +147,33 @@ def test_a_whole_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "old" not in text
     with pytest.raises(SystemExit, match="has no line"):
         write("x", Path(__file__).with_name("__init__.py"))
+
+
+def test_a_batch_that_kills_its_process_is_a_failure_and_the_run_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kind = "tests.helpers.soak_deaths"
+    soak = Soak(kinds=(kind,), minutes=5, first=1, jobs=1, batches=4)
+    soak.run()
+    assert [(batch.seed, batch.cases) for batch in soak.done] == [(1, 2), (2, 0), (3, 2), (4, 2)]
+    assert soak.failures == ["its process ended with -9"]
+    assert f"FAILED {kind}, seed 2: its process ended with -9" in capsys.readouterr().out
+
+
+def test_a_run_that_is_interrupted_says_what_it_has() -> None:
+    command = [sys.executable, "-m", "tests.soak", "--minutes", "9", "--only", "files"]
+    process = subprocess.Popen(
+        [*command, "--jobs", "1"], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+    )  # fmt: skip
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=100)
+    assert first.startswith("soak: files; 9 minutes, 1 jobs, seeds from 1")
+    assert "stopped: what was finished until now" in rest
+    assert "| files | " in rest
+    assert process.returncode == 0
 
 
 # -- reducing --------------------------------------------------------------------------------------
