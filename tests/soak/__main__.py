@@ -49,7 +49,7 @@ def main(given: list[str] | None = None) -> int:
         batches=options.batches,
         found=options.found,
     )
-    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         soak.run()
     except KeyboardInterrupt:
