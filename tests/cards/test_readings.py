@@ -121,13 +121,26 @@ def single_readings(draw, feature="x", kinds=("number", "text", "any")):
     fill = draw(st.none() | st.sampled_from(own))
     reading = Reading(
         feature=feature,
-        special=[code for code in special if code != fill],
+        special=[code for code in special if str(code) != str(fill)],
         fill=fill,
         saw_missing=draw(st.booleans()),
         levels=draw(st.just([]) | st.lists(st.sampled_from(own), max_size=4, unique=True)),
         text=draw(st.booleans()),
     )
     return reading, kind
+
+
+def test_a_code_that_spells_a_number_is_that_number_too():
+    reading = Reading(feature="x", special=("96", " 1e2", "NA", "1_0", "nan", -9, "-9"))
+    assert reading.special == ("96", " 1e2", "NA", "1_0", "nan", -9, "-9", 96, 100)
+    assert Reading(feature="x", special=("96",)).notes() == ["x: 96 means not known"]
+    rules = [Rule(Condition("x", ">=", 50), 1), Rule(Condition("x", "missing"), 5)]
+    card = Scorecard(rules, [(0, 0.1), (1, 0.6)], Thresholds.of([0.5]), readings=[reading])
+    values = [96, "96", 96.0, np.float64(100), "NA", 97]
+    assert [card.score({"x": value}) for value in values] == [5, 5, 5, 5, 5, 1]
+    assert card.score({"x": np.array([96.0, 97.0])}).tolist() == [5, 1]
+    with pytest.raises(InputError, match=r"fill=96 .* is one of its special codes"):
+        Reading(feature="x", special=("96",), fill=96)
 
 
 def raw_values(kind: str) -> st.SearchStrategy:

@@ -122,6 +122,62 @@ def test_text_in_every_form(engine: Any) -> None:
     assert predictions(engine, card, rows) == list(zip(truth.scores, truth.risks, strict=True))
 
 
+def test_white_space_of_all_kinds(engine: Any) -> None:
+    rules = [Rule(Condition("x", "==", "a"), 1), Rule(Condition("x", "==", "NA b"), 2)]
+    rules += [Rule(Condition("x", "missing"), 4), Rule(Condition("y", "missing"), 8)]
+    readings = [
+        Reading(feature="x", special=("NA", " pad", "[n].a$", "N\u2003A", "e & f")),
+        Reading(feature="y", special=("none",)),
+    ]
+    card = card_of(rules, readings)
+    blanks = [chr(k) for k in range(0x3001) if chr(k).isspace()]
+    assert len(blanks) > 20
+    rows = [
+        {"x": x.replace("_", blank), "y": y.replace("_", blank)}
+        for blank in [*blanks, "\u200b", "\ufeff", " \u3000", "\n\n"]
+        for x, y in (("_", "1"), ("_NA", "_"), ("NA__", "none_"), ("N_A", "a"), ("_a", "_x"))
+    ]
+    rows += [
+        {"x": x, "y": "1"} for x in (" pad", "pad", " pad\n", "nxa", "\xa0[n].a$", "e & f", "f")
+    ]
+    truth = truth_of(card, rows)
+    assert predictions(engine, card, rows) == list(zip(truth.scores, truth.risks, strict=True))
+
+
+def test_what_fills_text_may_have_any_sign(engine: Any) -> None:
+    fills = ("a & b", "<i>", "[a] b", 'x"]]>', "a")
+    rules = [Rule(Condition(f"x{k}", "==", fill), 2**k) for k, fill in enumerate(fills)]
+    readings = [Reading(feature=f"x{k}", fill=fill) for k, fill in enumerate(fills)]
+    card = card_of(rules, readings)
+    rows = [dict.fromkeys(card.features, value) for value in (None, "\u2003", "b", *fills)]
+    truth = truth_of(card, rows)
+    assert truth.scores[0] == 31
+    assert predictions(engine, card, rows) == list(zip(truth.scores, truth.risks, strict=True))
+
+
+def test_special_codes_given_as_text(engine: Any) -> None:
+    rules = [Rule(Condition("x", ">=", 50), 1), Rule(Condition("x", "missing"), 5)]
+    rules.append(Rule(Condition("y", "missing"), 10))
+    readings = [Reading(feature="x", special=("96", "1e2")), Reading(feature="y", special=("96",))]
+    card = card_of(rules, readings)
+    rows = [{"x": x, "y": y} for x in (96, 100, 97, None) for y in (96, 95, None)]
+    truth = truth_of(card, rows)
+    assert len(set(truth.scores)) == 4
+    assert predictions(engine, card, rows) == list(zip(truth.scores, truth.risks, strict=True))
+
+
+def test_sums_up_to_what_doubles_hold(engine: Any) -> None:
+    """A rule without an end may bring all that the others leave of 2^53 units."""
+    rules = [Rule(PerUnit("x"), 1), Rule(PerUnit("y", lower=0, upper=9), 10**9)]
+    card = card_of(rules)
+    near = float(2**53 - 9 * 10**9)
+    xs = [1e6, 1e9, 1.1e12, 1e13, 4e15, near, -near]
+    rows = [{"x": x, "y": y} for x in xs for y in (0, 9)]
+    truth = truth_of(card, rows)
+    assert predictions(engine, card, rows) == list(zip(truth.scores, truth.risks, strict=True))
+    assert predictions(engine, card, [{"x": near + 2, "y": 0}]) == [(None, None)]
+
+
 def test_refused_columns(engine: Any) -> None:
     rules = [Rule(Condition("x", ">=", 1), 4), Rule(Condition("x", "missing"), 5)]
     rules += [Rule(Condition("t", "==", "a"), 8), Rule(Condition("t", "missing"), 16)]

@@ -72,6 +72,31 @@ def _missing() -> Truth:
     return truth_of(small_card(rules, readings, base=base), all_rows(values, 700))
 
 
+def _spelt_codes() -> Truth:
+    """Special codes that are given as text, of columns of numbers."""
+    rules = [
+        Rule(Condition("a", ">=", 50), 1),
+        Rule(Condition("a", "missing"), 2),
+        Rule(Condition("b", ">=", 50), 4),
+        Rule(Condition("b", "missing"), 8),
+        Rule(Condition("c", "missing"), 16),
+        Rule(PerUnit("d", lower=0, upper=200), 32),
+    ]
+    readings = [
+        Reading(feature="a", special=("96", "1e2", "NA")),
+        Reading(feature="b", special=(" 96 ", "97.0"), text=True),
+        Reading(feature="c", special=("96",)),
+        Reading(feature="d", special=("96",), fill=3),
+    ]
+    values = {
+        "a": [96, 100, 97, 1, None],
+        "b": ["96", "96.0", "97", " 97.0", "98", "1", None],
+        "c": [96, 95, None],
+        "d": [96, 9.6, None],
+    }
+    return truth_of(small_card(rules, readings), all_rows(values))
+
+
 def _combined() -> Truth:
     rules = [
         Rule(Condition("least", ">=", 2), 1),
@@ -211,6 +236,7 @@ def more_truths() -> dict[str, Truth]:
     """Cards and rows that are not among those of all exports."""
     found = {
         "missing": _missing(),
+        "spelt codes": _spelt_codes(),
         "combined": _combined(),
         "extremes": _extremes(),
         "wide": _wide(),

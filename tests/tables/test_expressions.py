@@ -8,10 +8,8 @@ import pytest
 
 from netbenefit import Condition, PerUnit
 from netbenefit.cards.terms import Edge
-from netbenefit.common.numbers import LARGEST_EXACT
 from netbenefit.tables.expressions import (
     choose,
-    largest_code,
     states_of_flags,
     states_of_numbers,
     states_of_text,
@@ -35,8 +33,3 @@ def test_states_are_what_the_terms_tell_apart_and_missing() -> None:
     assert states_of_text(x, x.is_null(), stages).codes == [(1, 0), (1, 1), (0, 0), (0, 0)]
     assert states_of_flags(x, [PerUnit("x", binary=True)]).codes == [(0,), (1,), (0,)]
     assert states_of_numbers(x, [x.is_null()], ages, fill=50).codes[-1] == (1, 0)
-
-
-def test_codes_end_where_a_score_may_leave_64_bits() -> None:
-    assert largest_code(2, 5) == LARGEST_EXACT
-    assert largest_code(10**10, 5) < LARGEST_EXACT

@@ -7,10 +7,20 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from netbenefit import PerUnit, score_table
-from netbenefit.tables.expressions import LARGEST_LOG, largest_code
+from netbenefit import (
+    Condition,
+    InputError,
+    PerUnit,
+    Rule,
+    Scorecard,
+    Thresholds,
+    score_table,
+)
+from netbenefit.cards import INT64
+from netbenefit.common import LARGEST_EXACT
+from netbenefit.tables.expressions import LARGEST_LOG
 from tests.export.test_python import all_truths
-from tests.export.truth import Truth
+from tests.export.truth import Truth, truth_of
 from tests.helpers.engine_tables import FEW_EAGER, LAZY, in_engine, rows_of
 from tests.helpers.full import FULL, more_cases
 
@@ -54,16 +64,15 @@ def check(engine: str, truth: Truth) -> None:
 def _too_large(truth: Truth, k: int) -> bool:
     """Whether a row holds a number of which no logarithm is taken, or whose points may overflow."""
     logic = truth.card._logic
-    n_terms = sum(len(column.terms) for column in logic.columns)
+    share = (INT64 - 1 - logic.bounded_units) // max(1, len(logic.open_factors))
     for column in logic.columns:
         sources = logic.readings.sources(column.name)
         values = [truth.rows[k][name] for name in sources]
         numbers = [v for v in values if isinstance(v, float | int) and v == v]
         for term, factor in column.terms:
             if isinstance(term, PerUnit) and (term.lower is None or term.upper is None):
-                most = (
-                    LARGEST_LOG if term.log else largest_code(factor, n_terms) / 10**term.decimals
-                )
+                code = min(LARGEST_EXACT, share // abs(factor))
+                most = LARGEST_LOG if term.log else code / 10**term.decimals
                 if sum(map(abs, numbers)) > most:
                     return True
     return False
@@ -76,6 +85,33 @@ def test_every_row_of_every_truth(engine: str, name: str) -> None:
     if engine in ("pandas nullable", "dask", "ibis") and name in SLOW and not FULL:
         pytest.skip("the other engines see it")
     check(engine, all_truths()[name])
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "duckdb"])
+def test_sums_near_64_bits(engine: str) -> None:
+    """One rule without an end may bring all that 64 bits hold, above what the others may bring."""
+    rules = [
+        Rule(PerUnit("x"), 10**6),
+        Rule(PerUnit("y", lower=0, upper=10**12), -(10**6)),
+        Rule(Condition("y", ">=", 5), 7),
+    ]
+    card = Scorecard(rules, [(0, 0.1), (3, 0.4)], Thresholds.of([0.3]))
+    xs = [-8.2e12, -4e12, -1e12, 0, 1, 1e12, 1.1e12, 4.6e12, 8.2e12, 9e12, 9.3e12, 1e13]
+    truth = truth_of(card, [{"x": x, "y": y} for x in xs for y in (0, 6, 1e12, 2e12)])
+    assert max(score or 0 for score in truth.scores) > 9e18
+    found = rows_of(score_table(card, in_engine(engine, arrow_of(truth)), keep=["row id"]))
+    scores = dict(row[:2] for row in found)
+    for k, row in enumerate(truth.rows):
+        far = abs(row["x"]) * 1e6 > INT64 - 10**18 - 8
+        assert scores[k] == (None if far else truth.scores[k]), row
+
+
+@pytest.mark.parametrize("points", [10**6, -(10**9)])
+def test_a_card_that_may_leave_64_bits_is_refused(points: int) -> None:
+    rules = [Rule(PerUnit("x", lower=0, upper=10**13), points)]
+    card = Scorecard(rules, [(0, 0.1), (3, 0.4)], Thresholds.of([0.3]))
+    with pytest.raises(InputError, match=r"more units than tables add up .* Clip columns at"):
+        score_table(card, pa.table({"x": [1.0, 1e13]}))
 
 
 def test_spark_agrees() -> None:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from netbenefit.cards import Column, Kind, PerUnit, Reading, Readings, plain_number
+from netbenefit.cards import Column, Kind, PerUnit, Reading, Readings
 from netbenefit.common import (
     LARGEST_EXACT,
     FloatArray,
@@ -106,12 +106,15 @@ def classify_column(
 ) -> ClassifiedColumn | SkippedColumn:
     """Find out what a raw column is; an error where only the user can choose the remedy."""
     raw = table.column(name)
-    special = _in_both_spellings(options.special.get(name, ()))
+    codes = options.special.get(name, ())
+    spelt = [repr(code) for code in codes if not isinstance(code, str)]
+    # 96 and "96" mean the same to people.
+    reading = Reading(feature=name, special=tuple(dict.fromkeys([*codes, *spelt])))
+    special = reading.special
     storage = storage_of(raw, special)
     wants_levels = name in options.categorical or name in options.ordered
     if storage == "date" and wants_levels and not raw.is_date and raw.values.dtype.kind in "OTU":
         storage = "text"  # dates as text that are to be levels
-    reading = Reading(feature=name, special=special)
     refusal = _unusable(raw, storage, wants_levels, special)
     if refusal is not None:
         return refusal
@@ -134,23 +137,9 @@ def classify_column(
                 "cuts."
             )
         return ClassifiedColumn(name, "binary", "number", reading, guess="yes or no")
-    text = storage == "text numbers"
-    reading = Reading(feature=name, special=special, text=text)
+    reading = replace(reading, text=storage == "text numbers")
     classified = ClassifiedColumn(name, "numeric", "number", reading)
     return _numeric(classified, classified.read(table), options, weight)
-
-
-def _in_both_spellings(codes: Sequence[Value]) -> tuple[Value, ...]:
-    """Special codes as numbers and as text: 96 and "96" mean the same to people."""
-    found: dict[Value, None] = dict.fromkeys(codes)
-    for code in codes:
-        if isinstance(code, str):
-            number = plain_number(code)
-            if number is not None:
-                found[int(number) if number.is_integer() else number] = None
-        else:
-            found[repr(code)] = None
-    return tuple(found)
 
 
 def _check_exact(raw: RawColumn) -> None:

@@ -477,7 +477,7 @@ class Reading:
     feature : str
         The column.
     special : sequence of number or text
-        Codes that mean "missing".
+        Codes that mean "missing".  Of text such as "96" the number is a code, too.
     fill : number or text, optional
         What a missing value counts as.
     saw_missing : bool, default=False
@@ -525,6 +525,7 @@ class Reading:
             if not isinstance(values, tuple | list):
                 raise InputError(f"{name}={values!r} of {what} must be a list of values.")
             put(self, name, tuple(check_value(v, f"{name} of {what}") for v in values))
+        put(self, "special", _with_numbers(self.special))
         if self.fill is not None:
             put(self, "fill", check_value(self.fill, f"fill of {what}"))
             if self.fill in self.special:
@@ -658,6 +659,16 @@ class Readings:
         if value is not None and self._watches(reading) and value not in reading.levels:
             _warn_of_levels(reading, [_shown(value)], None)
         return value
+
+
+def _with_numbers(codes: Iterable[Value]) -> tuple[Value, ...]:
+    """Add the numbers that codes spell: people who are told "96" may enter either."""
+    found = dict.fromkeys(codes)
+    for code in list(found):
+        number = plain_number(code) if isinstance(code, str) else None
+        if number is not None:
+            found[check_value(number, f"the code {code!r}")] = None
+    return tuple(found)
 
 
 def plain_number(text: str) -> float | None:

@@ -629,6 +629,19 @@ class CardLogic:
         return sum(column.base for column in self.columns)
 
     @cached_property
+    def bounded_units(self) -> int:
+        """The most units, either way, of the base and of the rules whose codes have an end."""
+        bases = sum(abs(column.base) for column in self.columns)
+        pairs = [pair for column in self.columns for pair in column.terms]
+        return bases + sum(abs(factor) * (term.most_code or 0) for term, factor in pairs)
+
+    @cached_property
+    def open_factors(self) -> tuple[int, ...]:
+        """Units of one step of each rule whose codes have no end."""
+        pairs = [pair for column in self.columns for pair in column.terms]
+        return tuple(abs(factor) for term, factor in pairs if term.most_code is None)
+
+    @cached_property
     def reads(self) -> tuple[InputColumn, ...]:
         """Raw columns, each in every way that it is read: as a number, for being missing only."""
         return tuple(dict.fromkeys(one for column in self.columns for one in column.inputs))

@@ -83,6 +83,7 @@ class Condition:
     value: Value | tuple[Value, ...] | None = None
 
     decimals: ClassVar[int] = 0
+    most_code: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "feature", _name(self.feature))
@@ -246,6 +247,16 @@ class PerUnit:
     def ends(self) -> tuple[float | None, float | None]:
         """Where values are clipped; a logarithm starts at 0."""
         return max(0.0, self.lower or 0.0) if self.log else self.lower, self.upper
+
+    @property
+    def most_code(self) -> int | None:
+        """The largest code, either way; None where it has no end."""
+        if self.log:
+            first, ends = self.log_steps()
+            return first + len(ends)
+        if self.lower is None or self.upper is None:
+            return None
+        return max(abs(to_step(end, self.decimals)) for end in (self.lower, self.upper))
 
     def log_steps(self) -> tuple[int, list[float]]:
         """Return the code of the lowest clipped value, and where the steps above it begin."""

@@ -75,7 +75,7 @@ def score(
         if refused:
             terminal.note(
                 f"{refused:,} of {table.n_rows:,} rows have no score: the card refuses a value "
-                "in them (infinite, or missing without a rule for that).",
+                "in them (infinite, too large to be counted, or missing without a rule for that).",
             )
         terminal.print_saved(out)
 

@@ -101,18 +101,21 @@ def sum_of(parts: Sequence[Element]) -> Element:
 
 
 def attributes(
-    column: ColumnLogic, field: str, logs: dict[PerUnit, str], largest: float
+    column: ColumnLogic, field: str, logs: dict[PerUnit, str], share: float
 ) -> list[Element]:
     """Return the attributes of a column: when which points count.
 
-    ``field`` holds its value, ``logs`` name the fields that hold the steps of logarithms, and codes
-    beyond ``largest`` are refused, so that sums stay exact.
+    ``field`` holds its value, ``logs`` name the fields that hold the steps of logarithms, and of a
+    rule whose codes have no end more units than ``share`` are refused, so that sums stay exact.
     """
     found, terms, base = [], column.present_terms, column.base
-    if column.may_miss:  # sources that are refused have a guard of their own
+    first = column.inputs[0]
+    if column.combine is None and _is_text(first) and first.fill is not None:
+        found.append(_attribute(column.units_of(str(first.fill)), _simple(field, "isMissing")))
+    elif column.may_miss:  # sources that are refused have a guard of their own
         found.append(_attribute(base + column.missing_units, _simple(field, "isMissing")))
     if any(isinstance(term, PerUnit) for term, _ in terms):
-        return [*found, _counted(terms, base, field, logs, largest)]
+        return [*found, _counted(terms, base, field, logs, share)]
     if not terms:
         return [*found, _attribute(base, _simple(field, "isNotMissing"))]
     if column.kind == "text":
@@ -172,26 +175,21 @@ def _number_attributes(pairs: _Pairs, base: int, field: str) -> list[Element]:
 
 
 def _counted(
-    pairs: _Pairs, base: int, field: str, logs: dict[PerUnit, str], largest: float
+    pairs: _Pairs, base: int, field: str, logs: dict[PerUnit, str], share: float
 ) -> Element:
     """One attribute for all values, worth the value of an expression."""
     predicates = [_simple(field, "isNotMissing")]
-    for term, _ in pairs:
-        if isinstance(term, Condition):
+    for term, factor in pairs:
+        if isinstance(term, Condition) or term.most_code is not None:
             continue
-        if term.log:
-            first, ends = term.log_steps()
-            if first + len(ends) > largest:
-                raise _too_large(term)
-            continue
-        most = largest / 10**term.decimals
+        most = share / abs(factor) / 10**term.decimals
         for end, operator, bound in zip(
             term.ends, ("greaterOrEqual", "lessOrEqual"), (-most, most), strict=True
         ):
             if end is None:
                 predicates.append(_simple(field, operator, bound))
             elif abs(end) > most:
-                raise _too_large(term)
+                raise _too_large(f"the rule {term.text()!r}")
     found = Element("Attribute")
     found.append(_all_of(predicates))
     parts = [_expression(pair, field, logs) for pair in pairs]
@@ -200,10 +198,10 @@ def _counted(
     return found
 
 
-def _too_large(term: PerUnit) -> InputError:
+def _too_large(what: str) -> InputError:
     return InputError(
-        f"the rule {term.text()!r} can bring more units than PMML's doubles add up exactly "
-        f"({LARGEST_EXACT}). Clip the column at a smaller number."
+        f"{what} can bring more units than PMML's doubles add up exactly ({LARGEST_EXACT}). Clip "
+        "the column at a smaller number, or give the card smaller points."
     )
 
 
@@ -256,6 +254,8 @@ def discretize(field: str, term: PerUnit) -> Element:
 #: What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LARGEST = "1.7976931348623157e+308"
+#: What ``str.strip`` takes away, as a regular expression (without "]", at which pmml4s cuts text).
+_BLANK = r"(?:\s|\p{Z}|\x1c|\x1d|\x1e|\x1f|\x85)"
 
 
 def to_pmml(card: Scorecard, *, scaling: Scaling | None = None) -> str:
@@ -370,10 +370,10 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
         SubElement(schema, "MiningField", name="none", usageType="supplementary")
     found.append(_output(logic.unit, risks, fields, scaling))
     characteristics = Element("Characteristics")
-    # Codes up to here: all units together are then exact in doubles.
-    total = sum(abs(factor) for column in logic.columns for _, factor in column.terms)
-    total += sum(abs(column.base) for column in logic.columns)
-    largest = LARGEST_EXACT / max(total, 1)
+    # All units together are then exact in doubles.
+    share = (LARGEST_EXACT - logic.bounded_units) / max(1, len(logic.open_factors))
+    if share < 0:
+        raise _too_large("the rules together")
     read = {one.name: _read(one, fields) for one in logic.inputs}
     for column in logic.columns:
         value = _value(column, read, fields)
@@ -383,7 +383,7 @@ def _scorecard(logic: CardLogic, risks: Sequence[RiskRow], scaling: Scaling | No
             if isinstance(term, PerUnit) and term.log
         }
         part = SubElement(characteristics, "Characteristic", name=column.name)
-        part.extend(attributes(column, value, logs, largest))
+        part.extend(attributes(column, value, logs, share))
         if column.combine is not None:
             characteristics.extend(_guard(one) for one in column.inputs if one.refuse)
     if not logic.columns:
@@ -425,14 +425,9 @@ def _is_text(one: InputColumn) -> bool:
 
 
 def _number_codes(one: InputColumn) -> list[str]:
-    """Write the special codes of a field of numbers; text that is a number counts as one."""
-    found: dict[str, None] = {}
-    for code in one.special:
-        number = plain_number(code) if isinstance(code, str) else code
-        if number is not None and float(number).is_integer():
-            number = int(number)
-        found[str(code) if number is None else repr(number)] = None
-    return [code for code in found if code.strip()]
+    """Write the special codes of a field of numbers; of those that spell one, the number."""
+    words = [code for code in one.text_codes if code.strip() and plain_number(code) is None]
+    return [*map(repr, one.number_codes), *words]
 
 
 def _text_codes(one: InputColumn) -> list[str]:
@@ -458,24 +453,21 @@ def _mining_field(one: InputColumn) -> Element:
 
 
 def _read(one: InputColumn, fields: _Fields) -> str:
-    """Return the field that holds an input as read: blank text and codes missing, or filled."""
+    """Return the field that holds an input as read: in text, blanks and codes are missing."""
     if not _is_text(one):
         return one.name
-    raw = partial(field_ref, one.name)
-    value = apply("if", apply("matches", raw(), constant(r"\S")), raw())
-    for code in _text_codes(one):
-        text = apply("trimBlanks", raw()) if code == code.strip() else raw()
-        value = apply("if", apply("notEqual", text, constant(code)), value)
-    name = fields.add(f"{one.name} (read)", "string", where_present(one.name, value))
-    fill = None if one.fill is None else str(one.fill)
-    return _filled(name, fill, "string", fields)
+    codes = ["", *_text_codes(one)]
+    bare = "|".join(_literal(code) for code in codes if code == code.strip())
+    padded = "".join(f"|{_literal(code)}" for code in codes if code != code.strip())
+    missing = rf"^(?:{_BLANK}*(?:{bare}){_BLANK}*{padded})\z"
+    known = apply("not", apply("matches", field_ref(one.name), constant(missing)))
+    value = apply("if", known, field_ref(one.name))
+    return fields.add(f"{one.name} (read)", "string", where_present(one.name, value))
 
 
-def _filled(name: str, fill: Value | None, kind: str, fields: _Fields) -> str:
-    if fill is None:
-        return name
-    filled = apply("if", apply("isMissing", field_ref(name)), constant(fill), field_ref(name))
-    return fields.add(f"{name}, filled", kind, filled)
+def _literal(text: str) -> str:
+    """Write text in a regular expression, without what engines stumble over in an element."""
+    return re.sub(r"[^\w\x80-\U0010ffff ]", lambda sign: rf"\x{ord(sign[0]):02x}", text)
 
 
 def _value(column: ColumnLogic, read: dict[str, str], fields: _Fields) -> str:
@@ -495,7 +487,10 @@ def _value(column: ColumnLogic, read: dict[str, str], fields: _Fields) -> str:
             value = apply("if", apply("notEqual", field_ref(name), constant(code)), value)
         # Some engines need the test for being present.
         name = fields.add(f"{name}, read", "double", where_present(name, value))
-    return _filled(name, column.fill, "double", fields)
+    if column.fill is None:
+        return name
+    fill = apply("if", apply("isMissing", field_ref(name)), constant(column.fill), field_ref(name))
+    return fields.add(f"{name}, filled", "double", fill)
 
 
 def _output(

@@ -21,9 +21,7 @@ from netbenefit.cards import (
     InputColumn,
     PerUnit,
     Scorecard,
-    Term,
     check_card,
-    log_ends,
     plain_number,
 )
 from netbenefit.common import LARGEST_EXACT, InputError, Value, check_option, to_step
@@ -44,6 +42,7 @@ _NUMBER = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
 class _Syntax(NamedTuple):
     """How a database writes it; {} stands for a value."""
 
+    engines: str  #: which databases understand it
     double: str = "DOUBLE PRECISION"
     text: str = "VARCHAR"
     wide: str = "DECIMAL(38, 0)"  #: whole numbers beyond 64 bits
@@ -63,8 +62,13 @@ class _Syntax(NamedTuple):
 
 
 DIALECTS = {
-    "ansi": _Syntax(),
+    "ansi": _Syntax(
+        'databases that have LATERAL, MOD and DOUBLE PRECISION, quote names as "this", and text '
+        "without escapes. Tested in DuckDB and PostgreSQL. Not for MySQL, SQL Server, BigQuery, "
+        "Spark"
+    ),
     "duckdb": _Syntax(
+        "DuckDB",
         double="DOUBLE",
         wide="HUGEINT",
         divide="//",
@@ -76,6 +80,7 @@ DIALECTS = {
         no_level="TYPEOF({0}) IN ('BOOLEAN', 'FLOAT', 'DOUBLE') OR TYPEOF({0}) LIKE 'DECIMAL%'",
     ),
     "postgresql": _Syntax(
+        "PostgreSQL",
         text="TEXT",
         wide="NUMERIC",
         nan="{0} = 'NaN'",
@@ -95,6 +100,7 @@ DIALECTS = {
         fence="\nOFFSET 0",
     ),
     "spark": _Syntax(
+        "Spark SQL, 3.4 or later",
         double="DOUBLE",
         text="STRING",
         quote="`",
@@ -206,17 +212,6 @@ def largest_exact(decimals: int) -> float:
     return number
 
 
-def most_of(term: Term) -> int:
-    """Return a bound of a term's code, either way."""
-    if isinstance(term, Condition):
-        return 1
-    if term.log:
-        return len(log_ends(term.decimals))
-    if term.lower is None or term.upper is None:
-        return LARGEST_EXACT + 1
-    return max(abs(to_step(end, term.decimals)) for end in (term.lower, term.upper))
-
-
 _LARGEST = sys.float_info.max
 
 
@@ -242,10 +237,10 @@ def to_sql(
     ----------
     card : Scorecard
     dialect : {"ansi", "duckdb", "postgresql", "spark"}
-        "ansi" is for databases with LATERAL and, in literals, no escapes but doubled quotes (not
-        MySQL); there, blank text is text of spaces only, and text in a column of numbers is an
-        error; PostgreSQL should get its own dialect, which it plans much faster.  "spark" needs
-        Spark 3.4.
+        "ansi" is for databases with LATERAL, MOD, FLOOR and, in literals, no escapes but doubled
+        quotes (not MySQL); there, blank text is text of spaces only, and text in a column of
+        numbers is an error; PostgreSQL should get its own dialect, which it plans much faster.
+        "spark" needs Spark 3.4.
     table : str or sequence of str, optional
         A table, or a path to it such as ``("clinic", "patients")``: the result is a query that adds
         two columns to the table's.  Without one, it is a list of two expressions for the SELECT of
@@ -258,14 +253,14 @@ def to_sql(
     Returns
     -------
     str
-        Without a semicolon at the end.
+        Without a semicolon at the end; a comment at the start says which databases it is for.
 
     Examples
     --------
     >>> from netbenefit import Rule, Thresholds
     >>> card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1), (1, 0.6)],
     ...     Thresholds.of([0.5]))
-    >>> print(to_sql(card, table="patients").splitlines()[0])
+    >>> print(to_sql(card, table="patients").splitlines()[1])
     SELECT netbenefit_row.*, nb6.nb_score AS "card_score", nb7.nb_risk AS "card_risk"
     """
     sql = SqlDialect(check_option("dialect", dialect, DIALECTS))
@@ -292,7 +287,7 @@ def to_sql(
         added = ", ".join(f"{a} AS {b}" for a, b in zip(writer.found, quoted, strict=True))
         query = f"SELECT netbenefit_row.*, {added}\nFROM {place} AS netbenefit_row\n"
         query += writer.chained()
-    return query.replace("\0", "\n")
+    return f"/* For {sql.syntax.engines}. */\n" + query.replace("\0", "\n")
 
 
 def _columns(layer: Sequence[tuple[str, str]]) -> str:
@@ -314,12 +309,8 @@ class _Writer:
         self.prefix = "nb"
         while any(name.startswith(self.prefix) for name in names):
             self.prefix += "_"  # DuckDB would take our name in place of the table's column
-        terms = [pair for column in self.logic.columns for pair in column.terms]
-        most = (
-            self.logic.unit
-            + abs(self.logic.base)
-            + sum(abs(factor) * most_of(term) for term, factor in terms)
-        )
+        most = self.logic.unit + self.logic.bounded_units
+        most += sum(self.logic.open_factors) * (LARGEST_EXACT + 1)
         self.kind = "BIGINT" if most < INT64 else "wide"
         self.layers: list[list[tuple[str, str]]] = [[] for _ in range(8)]
         self.requirements: dict[str, Requirement] = {}

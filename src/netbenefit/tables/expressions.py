@@ -258,8 +258,10 @@ class ColumnCodes(NamedTuple):
         return in_halves(operator.add, parts) if parts else None
 
 
-def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -> ColumnCodes:
-    """Express a column; ``n_terms`` of all columns together add up to a score."""
+def codes_of_column(
+    table: EngineTable, column: ColumnLogic, share: int = INT64 // 2
+) -> ColumnCodes:
+    """Express a column; more units than ``share`` of a rule whose codes have no end are refused."""
     terms = [term for term, _ in column.terms]
     first = column.inputs[0]
     if column.kind == "text":
@@ -285,7 +287,7 @@ def codes_of_column(table: EngineTable, column: ColumnLogic, n_terms: int = 1) -
         refused.append(~number.missing & (number.x > LARGEST_LOG))
     made = {}
     for k in units:
-        most = largest_code(column.terms[k][1], n_terms)
+        most = min(LARGEST_EXACT, share // abs(column.terms[k][1]))
         made[k], large = _unit_code(number.filled(), cast(PerUnit, terms[k]), most)
         refused += large
     others = [terms[k] for k in places]
@@ -480,11 +482,6 @@ def _wrong_kind(name: str, kind: str, expected: str) -> InputError:
     )
 
 
-def largest_code(factor: int, n_terms: int) -> int:
-    """Return the largest code of points per unit of which the score surely fits into 64 bits."""
-    return min(LARGEST_EXACT, INT64 // (n_terms + 1) // max(1, abs(factor)))
-
-
 # -- the score and the risk of a card as expressions -----------------------------------------------
 
 #: Tests that are made one by one.
@@ -495,8 +492,14 @@ def score_of(card: Scorecard, table: EngineTable) -> nw.Expr:
     """Return the expression of a card's score; null where the card refuses a row."""
     logic = card._logic
     table.require(card.features)
-    n_terms = sum(len(column.terms) for column in logic.columns)
-    codes = [codes_of_column(table, column, n_terms) for column in logic.columns]
+    room = INT64 - 1 - logic.bounded_units
+    if room < INT64 // 2:  # what is left for the others, and for differences of these
+        raise InputError(
+            "the rules of this card can bring more units than tables add up exactly "
+            f"({INT64 // 2}). Clip columns at smaller numbers, or give the card smaller points."
+        )
+    share = room // max(1, len(logic.open_factors))
+    codes = [codes_of_column(table, column, share) for column in logic.columns]
     factors = [[factor for _, factor in column.terms] for column in logic.columns]
     sums = [one.sums(own) for one, own in zip(codes, factors, strict=True)]
     largest = 2 * sum(max(map(abs, own), default=0) for own in sums)  # parts of sums, too

@@ -147,7 +147,8 @@ def score_table(
     lazy frame, relation or data frame
         Of the library that the table is of; nothing is computed yet, where that library can wait.
         Score and risk are null where the card refuses a row: a value is infinite, or missing
-        without a rule for that.
+        without a rule for that.  Numbers above 2^53 in a logarithm without an end, and sums near
+        2^63 units, have none either (``docs/exports.md``).
 
     Examples
     --------
