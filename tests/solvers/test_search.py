@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from netbenefit.problem.constraints import AtLeast, AtMost, Constraint, Implies,
 from netbenefit.problem.problem import NoCardFound, Problem, Progress
 from netbenefit.solvers.annealing import Annealing
 from netbenefit.solvers.local_search import LocalSearch, _Search, simplify
+from netbenefit.solvers.search_then_prove import SearchThenProve
 from tests.helpers import slow_truth as reference
 from tests.helpers.full import examples
 from tests.helpers.strategies import brute_force, constrained_problems, problems
@@ -194,6 +196,29 @@ def test_interrupt_returns_the_best_so_far(kind: str, n_jobs: int) -> None:
     if kind == "anneal":
         assert result.objective == pytest.approx(seen[2].objective, abs=1e-12)
     assert threading.active_count() <= threads + 1  # no thread goes on searching
+
+
+@pytest.mark.parametrize("kind", ["local", "anneal", "auto"])
+def test_a_callback_that_answers_true_ends_the_search(kind: str) -> None:
+    problem = random_problem(columns=12)
+    seen: list[Progress] = []
+
+    def stop_soon(progress: Progress) -> bool:
+        seen.append(progress)
+        return len(seen) >= 3
+
+    solvers: dict[str, Any] = {
+        "local": LocalSearch(time_limit=None, n_jobs=2),
+        "anneal": Annealing(time_limit=None),
+        "auto": SearchThenProve(time_limit=None, n_jobs=2),
+    }
+    threads = threading.active_count()
+    result = solvers[kind].solve(problem, callback=stop_soon)
+    assert result.status == "interrupted"
+    assert problem.allows(result.points)
+    assert result.objective >= seen[2].objective
+    assert (result.bound is None) == (kind != "auto")
+    assert threading.active_count() <= threads + 1
 
 
 def test_start_is_used_and_kept_if_nothing_is_better() -> None:

@@ -161,7 +161,8 @@ class RiskScoreClassifier(CardClassifier):
     decimals : mapping, default=None
         ``{"lactate": 1}``: decimals to keep of single columns, instead of those found in the data.
     callback : callable, default=None
-        Called during the search with a :class:`~netbenefit.problem.problem.Progress`.
+        Called during the search with a :class:`~netbenefit.problem.problem.Progress`; if it
+        returns True, the search ends with the best card so far.
 
     Attributes
     ----------

@@ -72,7 +72,7 @@ class Annealing:
             _report(run, state, 1)
             while done < total:
                 if run.must_stop:
-                    status = "time_limit"
+                    status = "interrupted" if run.stop.is_set() else "time_limit"
                     break
                 tick = now()
                 end = min(done + piece, total)

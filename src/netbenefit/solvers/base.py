@@ -129,7 +129,8 @@ class LiveLine(Display):
 #: Seconds that shares are taken of where there is no time limit.
 _ENDLESS = 600.0
 
-Callback = Callable[[Progress], None]
+#: Told where a running solver stands; a true answer ends the search, as Ctrl-C does.
+Callback = Callable[[Progress], bool | None]
 
 
 class Solver(Protocol):
@@ -354,15 +355,17 @@ class Run:
         row = TraceRow(self.seconds, objective, size, self.bound, source or self.solver)
         self._trace.append(row)
 
-    def _notify(self, news: bool) -> None:
+    def _notify(self, changed: bool) -> None:
         """Call the callback, at every change and now and then."""
         now = self.seconds
         if self._callback is None or not self._trace:
             return
-        if news or now - self._last_call >= self._INTERVAL:
+        if changed or now - self._last_call >= self._INTERVAL:
             self._last_call = now
             best = self._trace[-1]
-            self._callback(Progress(best.objective, best.size, now, self.evaluations, self.bound))
+            news = Progress(best.objective, best.size, now, self.evaluations, self.bound)
+            if self._callback(news):
+                self.stop.set()
 
     def evaluate(self, points: IntArray) -> Evaluation:
         """Count what points are worth, exactly."""

@@ -263,6 +263,8 @@ class LocalSearch:
             status: Status = "finished"
             try:
                 status = search.try_all() if search.is_small else self._rounds(search, pool)
+                if run.stop.is_set():  # the callback has asked for it
+                    status = "interrupted"
             except KeyboardInterrupt:
                 status = "interrupted"
             finally:  # whatever happened, no chain goes on searching

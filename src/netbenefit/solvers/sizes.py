@@ -247,9 +247,9 @@ class _Ladder:
         if callback is None:
             return None
 
-        def relay(progress: Progress) -> None:
+        def relay(progress: Progress) -> bool | None:
             tried = before + progress.evaluations
-            callback(replace(progress, seconds=self._clock.seconds, evaluations=tried))
+            return callback(replace(progress, seconds=self._clock.seconds, evaluations=tried))
 
         return relay
 

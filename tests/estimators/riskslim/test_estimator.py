@@ -212,14 +212,16 @@ def test_same_seed_same_card() -> None:
     assert reported(cards[0].result_) == reported(cards[1].result_)
 
 
-def test_interrupted_keeps_the_best_so_far() -> None:
+@pytest.mark.parametrize("by_answer", [False, True])
+def test_interrupted_keeps_the_best_so_far(by_answer: bool) -> None:
     X, y = make_data(2, n=400, p=12, kind="counts")
     calls = []
 
-    def stop(progress) -> None:
+    def stop(progress) -> bool:
         calls.append(progress)
-        if len(calls) == 4:
+        if len(calls) == 4 and not by_answer:
             raise KeyboardInterrupt
+        return len(calls) == 4
 
     model = RiskSLIMClassifier(callback=stop)
     with pytest.warns(UserWarning, match="interrupted; the card is the best so far"):

@@ -105,7 +105,7 @@ class Search:
 
     lattice: Lattice
     time_limit: float = math.inf
-    callback: Callable[[Progress], None] | None = None
+    callback: Callable[[Progress], bool | None] | None = None
     begin: float = field(default_factory=now)
     best: IntArray = field(init=False)
     value: float = field(init=False)
@@ -161,13 +161,15 @@ class Search:
             if gained > 1e-3 * self.value or self.proven:
                 self._note(source)
 
-    def notify(self, news: bool = False) -> None:
+    def notify(self, changed: bool = False) -> None:
         """Call the callback, at every better card and now and then."""
         now = self.seconds
-        if self.callback is not None and (news or now - self._last_call >= 0.1):
+        if self.callback is not None and (changed or now - self._last_call >= 0.1):
             self._last_call = now
             best = self.trace[-1]
-            self.callback(Progress(-self.value, best.size, now, self.evaluations, -self.bound))
+            news = Progress(-self.value, best.size, now, self.evaluations, -self.bound)
+            if self.callback(news):
+                raise KeyboardInterrupt
 
     def _note(self, source: str) -> None:
         size = int(np.count_nonzero(self.best[1:]))

@@ -273,7 +273,7 @@ def solve_lattice(
     time_limit: float = math.inf,
     max_nodes: float = math.inf,
     seed: int = 0,
-    callback: Callable[[Progress], None] | None = None,
+    callback: Callable[[Progress], bool | None] | None = None,
 ) -> tuple[Search, Status]:
     """Minimise; Ctrl-C ends the search with the best so far.
 
