@@ -39,8 +39,10 @@ from .install import (
     install_command as install_command,
 )
 from .journal import (
+    Journal as Journal,
     Progress as Progress,
     fingerprint_of as fingerprint_of,
+    open_journal as open_journal,
     run_tasks as run_tasks,
 )
 from .numbers import (

@@ -157,7 +157,7 @@ def run_tasks(
     if names:
         raise InputError(f"tasks need text as keys, not {shorten(names)}. Pass str(key).")
     report = progress or (lambda done, total: None)
-    with _opened(journal, fingerprint) as book:
+    with open_journal(journal, fingerprint) as book:
         results = {key: book.results[key] for key in tasks if key in book.results}
         report(len(results), len(tasks))
         waiting = {key: task for key, task in tasks.items() if key not in results}
@@ -287,7 +287,8 @@ class Journal:
 
 
 @contextmanager
-def _opened(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[Journal]:
+def open_journal(path: str | os.PathLike[str] | None, fingerprint: str) -> Iterator[Journal]:
+    """Open a journal for one writer, a new one or one of this fingerprint; None keeps nothing."""
     if path is None:
         yield Journal(None, fingerprint)
         return

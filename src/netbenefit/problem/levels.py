@@ -195,8 +195,14 @@ def _risk_of_every_score(
     rated: bool,
 ) -> tuple[tuple[int, float], ...]:
     """Step 3 of the recipe; the last rounding to a float keeps every risk on its level."""
-    positives = [Fraction(m) for m in table.positives.tolist()]
-    negatives = [Fraction(m) for m in table.negatives.tolist()]
+    masses = [table.positives, table.negatives]
+    if table.is_whole:  # few scores: sums of 64 bits spare fractions of every pattern
+        scores, place = np.unique(scores, return_inverse=True)
+        sums = np.zeros((2, scores.size), dtype=np.int64)
+        for total, mass in zip(sums, masses, strict=True):
+            np.add.at(total, place.ravel(), mass)
+        masses = [*sums]
+    positives, negatives = ([Fraction(m) for m in mass.tolist()] for mass in masses)
     risks = []
     for score, rate in pooled_rates(scores, positives, negatives):
         level = sum(score >= cutoff for cutoff in cutoffs)

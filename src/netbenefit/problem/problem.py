@@ -543,18 +543,28 @@ class Problem:
         return self if rest == self.constraints else self._under(rest)
 
     def _under(self, constraints: tuple[Constraint, ...]) -> Problem:
-        form = in_arrays(
-            self.patterns, self.thresholds, self.max_points, constraints, self.questions
-        )
-        return replace(
+        return self.with_patterns(self.patterns, self.questions, constraints)
+
+    def with_patterns(
+        self, patterns: PatternTable, questions: Questions, constraints: Sequence[Constraint]
+    ) -> Problem:
+        """The same thresholds, prices and largest points, for other conditions on the same rows."""
+        named = tuple(constraint.named(patterns.names) for constraint in constraints)
+        form = in_arrays(patterns, self.thresholds, self.max_points, named, questions)
+        problem = replace(
             self,
+            patterns=patterns,
+            questions=questions,
             lower=form.lower,
             upper=form.upper,
             max_features=form.size,
-            constraints=constraints,
+            constraints=named,
             limits=form.limits,
             _start=form.start,
         )
+        if patterns is not self.patterns:
+            problem._check_room()
+        return problem
 
     def _cutoffs(self, scores: IntArray) -> list[tuple[int, Fraction]]:
         """Best allowed cut-off of each threshold, and its TP − odds · FP."""
