@@ -1,0 +1,18 @@
+from .draft import (
+    Draft as Draft,
+    Edit as Edit,
+    MoveCut as MoveCut,
+    Rename as Rename,
+    SetAnswer as SetAnswer,
+    SetLimits as SetLimits,
+    SetPoints as SetPoints,
+    Solved as Solved,
+    SwitchOff as SwitchOff,
+    SwitchOn as SwitchOn,
+    TakeOver as TakeOver,
+)
+from .session import (
+    Search as Search,
+    Session as Session,
+    Step as Step,
+)
