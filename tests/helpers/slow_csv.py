@@ -20,7 +20,7 @@ def slow_read(path: Path, text: Collection[str] = ()) -> dict[str, NDArray[Any]]
     layout = read_layout(path, FileFormat())
     names, separator = layout.names, layout.separator
     opened = gzip.open if path.name.endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as file:
+    with opened(path, "rt", encoding=layout.encoding, newline="") as file:
         reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
         try:
             rows = [row for row in reader if row][1:]

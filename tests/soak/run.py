@@ -223,7 +223,7 @@ def _keep(
     """Reduce and store a failure, unless there are enough of its like."""
     sign = signature(error)
     _seen[f"{kind} {sign}"] += 1
-    text = f"{sign}: {str(error)[:300]}"
+    text = f"{sign}: {' '.join(str(error).split())[:200]}"
     if found is None or _seen[f"{kind} {sign}"] > KEPT:
         return text
     small = reduced(case, module.check, getattr(module, "smaller", None))
