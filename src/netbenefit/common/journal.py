@@ -217,7 +217,7 @@ class Journal:
             self._append(self._signed(line))
 
     def _signed(self, line: str) -> str:
-        digest = hashlib.sha256(f"{self._fingerprint}\n{line}".encode()).hexdigest()
+        digest = hashlib.sha256(f"{self._fingerprint}\n{line}".encode()).hexdigest()[:16]
         return f'{line[:-1]}, "digest": "{digest}"}}'
 
     def _append(self, line: str) -> None:
