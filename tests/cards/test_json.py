@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from netbenefit.cards.json import _digest
 from netbenefit.cards.readings import Reading
-from netbenefit.cards.rules import HeldOut
+from netbenefit.cards.rules import Decision, HeldOut
 from netbenefit.cards.scorecard import Provenance, Rule, Scorecard
 from netbenefit.cards.terms import Condition, PerUnit
 from netbenefit.common.checks import InputError, InputWarning
@@ -173,7 +174,7 @@ def test_the_layout_is_readable_and_versioned():
     text = example().to_json()
     data = json.loads(text)
     assert list(data)[:2] == ["schema", "version"]
-    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 6)
+    assert (data["schema"], data["version"]) == ("netbenefit.scorecard", 7)
     assert data["rules"][0] == {
         "kind": "condition",
         "feature": "age",
@@ -186,6 +187,53 @@ def test_the_layout_is_readable_and_versioned():
     assert "teacher" not in data["provenance"]  # written only where it is known
     assert "größe" in text
     assert text.endswith("}\n")
+
+
+DECISIONS = (
+    Decision("2026-01-31T12:00:00Z", "solver", "the card that the model learnt", 0.25, 0.2),
+    Decision("2026-01-31T12:01:00Z", "person", "“age ≥ 60”: 2 → 3 points", -0.125),
+)
+
+
+def test_decisions_come_back():
+    card = replace(example(), decisions=DECISIONS)
+    data = json.loads(card.to_json())
+    assert data["decisions"][1] == {
+        "when": "2026-01-31T12:01:00Z",
+        "by": "person",
+        "what": "“age ≥ 60”: 2 → 3 points",
+        "net_benefit": -0.125,
+        "held_out": None,
+    }
+    assert read(card.to_json()) == (card, [])
+    assert card.start_at_zero().raw().decisions == DECISIONS
+    assert "1 change after it was learnt" in str(card)
+    assert "after it was learnt" not in str(example())
+
+
+def test_a_file_of_version_6_has_no_decisions():
+    data = json.loads(example().to_json()) | {"version": 6}
+    del data["decisions"]
+    data["digest"] = _digest(data)
+    assert read(json.dumps(data)) == (example(), [])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"by": "nobody"}, 'by=\'nobody\' must be "person" or "solver"'),
+        ({"what": " "}, "what=' ' must be text that is not blank"),
+        ({"net_benefit": None}, "net_benefit must be a finite number"),
+        ({"why": "x"}, "why"),
+    ],
+)
+def test_a_strange_decision_is_refused(change, message):
+    data = json.loads(replace(example(), decisions=DECISIONS).to_json())
+    data["decisions"][1] |= change
+    with pytest.raises(InputError, match=rf"decisions\[1\].*{message}"):
+        Scorecard.from_json(json.dumps(data))
+    with pytest.raises(InputError, match="must be Decisions, not 'x'"):
+        replace(example(), decisions=("x",))
 
 
 def test_what_held_out_rows_say_comes_back():
@@ -208,7 +256,7 @@ def test_what_held_out_rows_say_comes_back():
     assert moved.raw() == card
     first = ["held_out", "levels", 0]
     for path, value, message in (
-        (["version"], 5, "digest is not a known key"),
+        (["version"], 5, "decisions is not a known key"),
         (["held_out"], 3, "^held_out must be an object"),
         (["held_out", "levels"], [], "levels must start with first=None"),
         ([*first, "first"], 2, "levels must start with first=None"),
@@ -259,7 +307,7 @@ def test_points_that_columns_start_from_come_back():
         ("{}", 'not a card: .* "schema": "netbenefit.scorecard"'),
         (changed(["schema"], "other"), "not a card"),
         (changed(["version"], KeyError), "^version is missing"),
-        (changed(["version"], 7), "version 7 .* reads version 1, 2, 3, 4, 5, 6. Update the pack"),
+        (changed(["version"], 8), "version 8 .* 1, 2, 3, 4, 5, 6, 7. Update the package"),
         (changed(["version"], "1"), 'version "1" of the card format is not known'),
         (changed(["version"], True), "version true of the card format is not known"),
         (changed(["version"], 1.0), "version 1.0 of the card format is not known"),
@@ -457,7 +505,7 @@ def test_only_what_a_card_says_counts(tmp_path):
 def test_digests_stay_what_they_are():
     """Other programs and later versions compute the same."""
     assert json.loads(full().to_json())["digest"] == (
-        "2219322f20f225f2463770e41b73906f50ff48d469813fe5bc070add825ebff9"
+        "78f5fd96e7fba370276be18aa59ad19b9bc189fe2a235fd29bcc2e3d4281de82"
     )
 
 
@@ -521,12 +569,16 @@ def test_older_files_load_and_score_as_before(text):
     assert [card.risk_of_score(s) for s in scores] == [old_risk(data, s) for s in scores]
     assert card.risk_of_score(np.array(scores)).tolist() == [old_risk(data, s) for s in scores]
     assert Scorecard.from_json(card.to_json()) == card
-    assert json.loads(card.to_json())["version"] == 6
+    assert json.loads(card.to_json())["version"] == 7
 
 
 @pytest.mark.parametrize(
     ("version", "later"),
-    [(5, ["digest"]), (4, ["digest", "held_out", "labels"]), (3, ["digest", "held_out", "labels"])],
+    [
+        (5, ["decisions", "digest"]),
+        (4, ["decisions", "digest", "held_out", "labels"]),
+        (3, ["decisions", "digest", "held_out", "labels"]),
+    ],
 )
 def test_files_without_a_digest_are_read_without_a_word(version, later):
     card = example().start_at_zero() if version > 3 else example()
@@ -658,8 +710,8 @@ def test_a_link_stays_a_link(tmp_path):
 
 def test_errors_of_a_file_name_the_file(tmp_path):
     path = tmp_path / "card.json"
-    path.write_text(changed(["version"], 7))
-    with pytest.raises(InputError, match=r"card.json: version 7 of the card format"):
+    path.write_text(changed(["version"], 8))
+    with pytest.raises(InputError, match=r"card.json: version 8 of the card format"):
         Scorecard.load(path)
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match=r"card.json: not a card file"):

@@ -462,7 +462,7 @@ def test_files_of_the_first_version_still_load():
     )
     assert card.score({"age": 60, "use": 0.7}) == 5
     assert Scorecard.from_json(card.to_json()) == card
-    assert json.loads(card.to_json())["version"] == 6
+    assert json.loads(card.to_json())["version"] == 7
 
 
 def damaged(path: list, value) -> str:

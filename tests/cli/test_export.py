@@ -56,7 +56,7 @@ def test_a_workbook_needs_a_file(card: Path, tmp_path: Path) -> None:
 def test_json_is_the_card(card: Path) -> None:
     text = run("export", card, "--to", "json")
     assert Scorecard.from_json(text) == Scorecard.load(card)
-    assert json.loads(text)["version"] == 6
+    assert json.loads(text)["version"] == 7
 
 
 @pytest.fixture(scope="module")

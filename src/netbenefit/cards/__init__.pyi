@@ -40,6 +40,7 @@ from .rules import (
     MOST_POINTS as MOST_POINTS,
     CardLogic as CardLogic,
     ColumnLogic as ColumnLogic,
+    Decision as Decision,
     HeldOut as HeldOut,
     HeldOutLevel as HeldOutLevel,
     InputColumn as InputColumn,

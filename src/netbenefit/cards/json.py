@@ -18,6 +18,7 @@ from netbenefit.cards.labels import ColumnLabel, Labels
 from netbenefit.cards.readings import Reading
 from netbenefit.cards.rules import (
     TEXTS,
+    Decision,
     HeldOut,
     HeldOutLevel,
     Provenance,
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 SCHEMA = "netbenefit.scorecard"
 #: The second knows readings, logarithms and "not in"; the third has a risk for every score, where
 #: those before have cut-offs and one risk per level; the fourth has points that columns start from;
-#: the fifth what held-out rows say, and labels; the sixth a digest.
-VERSIONS = (1, 2, 3, 4, 5, 6)
+#: the fifth what held-out rows say, and labels; the sixth a digest; the seventh decisions.
+VERSIONS = (1, 2, 3, 4, 5, 6, 7)
 
 _Reader = Callable[[Any, str], Any]
 #: What Python calls ``saw_missing`` has kept its first name in files.
@@ -87,6 +88,7 @@ def dumps(card: Scorecard) -> str:
         "base": [{"feature": name, "points": points} for name, points in card.base],
         "held_out": None if card.held_out is None else _held_out_data(card.held_out),
         "labels": asdict(card.labels),
+        "decisions": [asdict(decision) for decision in card.decisions],
     }
     data["digest"] = _digest(data)
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -169,6 +171,8 @@ def loads(text: str) -> tuple[dict[str, Any], bool]:
         readers["labels"] = _labels
     if data["version"] > 5:
         readers["digest"] = read_text
+    if data["version"] > 6:
+        readers["decisions"] = partial(read_list, read=_decision)
     if levels:
         readers["cutoffs"] = partial(read_list, read=read_integer)
     card = read_object(data, "", readers)
@@ -242,6 +246,17 @@ def _labels(data: Any, path: str) -> Labels:
     parts = read_object(data, path, readers)
     with at(path):
         return Labels(**parts)
+
+
+def _decision(data: Any, path: str) -> Decision:
+    readers: dict[str, _Reader] = {
+        **dict.fromkeys(("when", "by", "what"), read_text),
+        "net_benefit": read_number,
+        "held_out": or_null(read_number),
+    }
+    parts = read_object(data, path, readers)
+    with at(path):
+        return Decision(**parts)
 
 
 def _rule(data: Any, path: str) -> Rule:

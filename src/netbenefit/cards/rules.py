@@ -130,6 +130,42 @@ class HeldOut:
         return replace(self, levels=tuple(one._replace(first=first) for one, first in levels))
 
 
+@dataclass(frozen=True)
+class Decision:
+    """One change of a card after it was learnt: part of its audit trail.
+
+    Parameters
+    ----------
+    when : str
+        Date and time, such as "2026-01-31T12:00:00Z".
+    by : {"person", "solver"}
+        Who decided it.
+    what : str
+        What was changed, in words.
+    net_benefit, held_out : float
+        Net benefit of the card after it: on its training rows, and on held-out rows that were in
+        view (None without any).
+    """
+
+    when: str
+    by: str
+    what: str
+    net_benefit: float
+    held_out: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("when", "what"):
+            text = getattr(self, name)
+            if not (isinstance(text, str) and text.strip()):
+                raise InputError(f"decisions: {name}={text!r} must be text that is not blank.")
+        if self.by not in ("person", "solver"):
+            raise InputError(f'decisions: by={self.by!r} must be "person" or "solver".')
+        for name in ("net_benefit", "held_out"):
+            number = getattr(self, name)
+            if not is_finite(number) and not (name == "held_out" and number is None):
+                raise InputError(f"decisions: {name}={number!r} must be a finite number.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
     """Where a card comes from; what is not known is None.

@@ -26,6 +26,7 @@ from netbenefit.cards.questions import Question, questions_of
 from netbenefit.cards.readings import Reading, is_one_row, read_columns
 from netbenefit.cards.rules import (
     CardLogic,
+    Decision,
     HeldOut,
     Provenance,
     RiskRow,
@@ -94,6 +95,8 @@ class Scorecard:
         What the card did on rows that were held out when it was learnt.
     labels : Labels, optional
         What the card and its columns are called (see :meth:`with_labels`).
+    decisions : sequence of Decision
+        How the card was changed after it was learnt, the card as it was learnt first.
 
     Examples
     --------
@@ -121,6 +124,7 @@ class Scorecard:
     base: tuple[tuple[str, int], ...] = ()
     held_out: HeldOut | None = None
     labels: Labels = NO_LABELS
+    decisions: tuple[Decision, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.thresholds, Thresholds):
@@ -131,7 +135,11 @@ class Scorecard:
             raise InputError(f"held_out must be a HeldOut, not {self.held_out!r}.")
         if not isinstance(self.labels, Labels):
             raise InputError(f"labels={self.labels!r}: use card.with_labels(…), which reads them.")
+        strange = [one for one in self.decisions if not isinstance(one, Decision)]
+        if strange:
+            raise InputError(f"decisions must be Decisions, not {strange[0]!r}.")
         put = object.__setattr__
+        put(self, "decisions", tuple(self.decisions))
         put(self, "rules", check_rules(self.rules))
         put(self, "readings", check_readings(self.readings, self.rules))
         put(self, "base", check_base(self.base, self.rules))

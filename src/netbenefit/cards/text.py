@@ -228,6 +228,9 @@ def _footer(card: Scorecard) -> str:
         parts += [kept_text(provenance)] if provenance.share_kept is not None else []
     if provenance.updated is not None:
         parts.append(f"updated: {strip_control(provenance.updated)}")
+    changes = len(card.decisions) - 1  # the first is the card as it was learnt
+    if changes > 0:
+        parts.append(f"{changes} change{'s' * (changes != 1)} after it was learnt")
     if provenance.caution is not None:
         parts.append(f"caution: {strip_control(provenance.caution)}")
     return " · ".join(parts)

@@ -1,6 +1,10 @@
 from .calibrator import (
     NetBenefitCalibrator as NetBenefitCalibrator,
 )
+from .cautions import (
+    Caution as Caution,
+    find_cautions as find_cautions,
+)
 from .directions import (
     read_automatic as read_automatic,
 )

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from netbenefit.cards import Provenance, Scorecard, contents, held_out_text, kept_text, price_text
+from netbenefit.cards import (
+    Provenance,
+    Scorecard,
+    contents,
+    held_out_text,
+    kept_text,
+    price_text,
+    strip_control,
+)
 from netbenefit.common import Table, asset, format_number
 from netbenefit.metrics import ModelRow, Thresholds
 from netbenefit.report.svg import lines_of_curve
@@ -15,7 +23,11 @@ from netbenefit.report.svg import lines_of_curve
 
 def card_page(card: Scorecard) -> str:
     """Return a page with the card and where it comes from: HTML that needs no other file."""
-    sections = [Section("", card._repr_html_()), Section("Where it comes from", made_table(card))]
+    sections = [
+        Section("", card._repr_html_()),
+        Section("Where it comes from", made_table(card)),
+        *decided(card),
+    ]
     return page(contents(card).title, sections)
 
 
@@ -87,6 +99,32 @@ def made_table(card: Scorecard) -> str:
     return (
         "<dl>" + "".join(f"<dt>{k}</dt><dd>{escape(v)}</dd>" for k, v in origin.items()) + "</dl>"
     )
+
+
+def _signed(number: float) -> str:
+    return f"{number:.5f}".replace("-", "−")
+
+
+def decided(card: Scorecard) -> list[Section]:
+    """Tell how a card was changed after it was learnt: who decided what, and what it did."""
+    if not card.decisions:
+        return []
+    seen = any(one.held_out is not None for one in card.decisions)
+    head = ["When (UTC)", "Who", "What", "Net benefit in training"]
+    rows = []
+    for one in card.decisions:
+        when = one.when.replace("T", " ").removesuffix("Z")
+        rows.append([when, f"a {one.by}", strip_control(one.what), _signed(one.net_benefit)])
+        if seen:
+            rows[-1].append("–" if one.held_out is None else _signed(one.held_out))
+    note = ""
+    if seen:
+        head.append("On held-out rows")
+        note = (
+            '<p class="note">Net benefit on held-out rows was in view while the card was changed: '
+            "the more changes were chosen by it, the more it flatters the card.</p>"
+        )
+    return [Section("Who decided what", data_table(head, rows) + note, "wide")]
 
 
 def data_table(

@@ -22,6 +22,7 @@ from netbenefit.report.html import (
     Section,
     curve_table,
     data_table,
+    decided,
     made_table,
     models_table,
     page,
@@ -178,6 +179,7 @@ def validation_page(
         Section("Columns", _columns(prepared), "wide"),
         Section("How it was made", made_table(card), "half"),
         Section("What is proven", f"<p>{escape(proof)}</p>", "half"),
+        *decided(card),
         _checklist(checklist(card, measures, prepared, data, proof)),
     ]
     rows = f"Evaluated on {data}: {measures.n:,.10g} rows, {measures.events:,.10g} with the event."

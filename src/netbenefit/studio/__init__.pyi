@@ -11,6 +11,11 @@ from .draft import (
     SwitchOn as SwitchOn,
     TakeOver as TakeOver,
 )
+from .saving import (
+    finished_card as finished_card,
+    python_code as python_code,
+    report_page as report_page,
+)
 from .session import (
     Search as Search,
     Session as Session,

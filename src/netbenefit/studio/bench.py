@@ -21,7 +21,7 @@ from netbenefit.binning import FittedBins
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, IntArray
 from netbenefit.data import PatternTable, match_labels, read_outcome
-from netbenefit.estimators import Learned, RiskScoreClassifier, terms_of
+from netbenefit.estimators import Caution, Learned, RiskScoreClassifier, terms_of
 from netbenefit.problem import (
     Constraint,
     Evaluation,
@@ -30,6 +30,7 @@ from netbenefit.problem import (
     Problem,
     Questions,
     RawNames,
+    SolverResult,
     by_condition,
 )
 from netbenefit.solvers import Run
@@ -46,14 +47,19 @@ class Valued(NamedTuple):
     """A draft as a card, and what it is worth."""
 
     card: Scorecard
-    evaluation: Evaluation
+    result: SolverResult  #: its points, as if a solver had found them
     problem: Problem  #: without the limits of the draft
-    points: IntArray
+    evaluation: Evaluation
 
     @property
     def value(self) -> Fraction:
         """What solvers maximise, exactly."""
         return self.evaluation.objective
+
+    @property
+    def points(self) -> IntArray:
+        """(P,) of all conditions."""
+        return self.result.points
 
 
 class Bench:
@@ -188,10 +194,31 @@ class Bench:
             problem = self.problem(draft)
             points = np.array(draft.points, dtype=np.int64)
             result = Run(problem, "edited", math.inf).result(points, "finished")
-            card = self._card(draft, problem, result)
-            return Valued(card, problem.evaluate(points), problem, points)
+            return Valued(self.card(draft, result), result, problem, problem.evaluate(points))
 
         return self._keep(self._valued, (draft.terms, draft.points), assemble)
+
+    def bins_of(self, draft: Draft) -> FittedBins:
+        """What the model's binner has learnt, with the draft's conditions."""
+        return replace(self.bins, terms=draft.terms, names=draft.names)
+
+    def card(
+        self, draft: Draft, result: SolverResult, cautions: Sequence[Caution] = ()
+    ) -> Scorecard:
+        """The card of an answer on the draft's conditions, put together as the model does it."""
+        learned = self.learned
+        origin = learned.card.provenance
+        assert origin is not None
+        assert origin.outcome is not None
+        return self.model._assemble(
+            self.problem(draft),
+            result,
+            origin.outcome,
+            origin.random_state or 0,
+            learned.taught,
+            self.bins_of(draft),
+            cautions,
+        )
 
     def _keep(self, known: OrderedDict[Any, _T], key: Any, make: Callable[[], _T]) -> _T:
         """Return what is known, or make it; the oldest of many is forgotten."""
@@ -202,16 +229,6 @@ class Bench:
                     known.popitem(last=False)
             known.move_to_end(key)
             return known[key]
-
-    def _card(self, draft: Draft, problem: Problem, result: Any) -> Scorecard:
-        learned = self.learned
-        origin = learned.card.provenance
-        assert origin is not None
-        assert origin.outcome is not None
-        bins = replace(self.bins, terms=draft.terms, names=draft.names)
-        return self.model._assemble(
-            problem, result, origin.outcome, origin.random_state or 0, learned.taught, bins
-        )
 
 
 def _as_bins(table: PatternTable) -> FittedBins:

@@ -318,11 +318,11 @@ class Session:
     @property
     def card(self) -> Scorecard:
         """The present card, by its names."""
-        return self._named(self.bench.value(self.draft), self.draft)
+        return self.named(self.bench.value(self.draft).card, self.draft)
 
-    def _named(self, valued: Valued, draft: Draft) -> Scorecard:
-        labels = draft.labels.only(valued.card.named_columns)
-        return valued.card.with_labels(labels)
+    def named(self, card: Scorecard, draft: Draft) -> Scorecard:
+        """The card by the names of a draft."""
+        return card.with_labels(draft.labels.only(card.named_columns))
 
     def _plan(self, draft: Draft) -> Plan:
         return Plan(self.bench.value(draft).card, draft.terms, draft.points)
