@@ -432,8 +432,12 @@ def _read_parquet(connection: Any, path: Path) -> RawFile:
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
-        if any(map(pa.types.is_dictionary, pq.read_schema(path).types)):
-            return raw_file(pq.read_table(path), str(path))  # DuckDB ignores categories
+        try:
+            if any(map(pa.types.is_dictionary, pq.read_schema(path).types)):
+                return raw_file(pq.read_table(path), str(path))  # DuckDB ignores categories
+        except (pa.ArrowException, OSError, UnicodeError) as error:
+            reason = str(error).partition("\n")[0]
+            raise InputError(f"{path}: pyarrow cannot read it as Parquet: {reason}") from None
     arrays = arrays_of(connection.sql(f"FROM read_parquet({place}, hive_partitioning = false)"))
     check_not_empty(str(path), len(arrays), arrays[0].size if arrays else 0)
     return RawFile(dict(zip(names, arrays, strict=True)))
