@@ -182,18 +182,14 @@ class Grouping:
             raise InputError(f"there is no column {column!r}.{did_you_mean(column, names)}")
         self.column = column
         values = _values(training, column)
+        known = values[~_is_missing(values)]
+        levels, counts = np.unique(known, return_counts=True)
         self._cuts: list[float] = []
-        known = [v for v in values.tolist() if v is not None]
-        if known and not isinstance(known[0], str) and len(set(known)) > _FEW_VALUES:
-            quarters = np.quantile(np.array(known, dtype=np.float64), [0.25, 0.5, 0.75])
-            self._cuts = [
-                q for q in sorted({_short(q) for q in quarters.tolist()}) if q > min(known)
-            ]
-        counts: dict[Any, int] = {}
-        for value in known:
-            counts[value] = counts.get(value, 0) + 1
-        frequent = sorted(counts, key=lambda v: (-counts[v], str(v)))[:_MOST_LEVELS]
-        self._levels = sorted(frequent, key=lambda v: (isinstance(v, str), v))
+        if levels.dtype.kind == "f" and levels.size > _FEW_VALUES:
+            quarters = {_short(q) for q in np.quantile(known, [0.25, 0.5, 0.75]).tolist()}
+            self._cuts = [q for q in sorted(quarters) if q > levels[0]]
+        frequent = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
+        self._levels: list[Any] = levels[frequent].tolist()
 
     def names(self) -> list[str]:
         """Return the groups' names, in order."""
@@ -207,33 +203,44 @@ class Grouping:
 
     def places(self, rows: RowSet) -> NDArray[np.intp]:
         """Return the place of each row's group among the names."""
-        values, size = _values(rows, self.column).tolist(), len(self.names())
+        values, size = _values(rows, self.column), len(self.names())
+        missing, numbers = _is_missing(values), values.dtype.kind == "f"
         if self._cuts:
-            numbers = np.array([np.nan if isinstance(v, str | None) else v for v in values])
-            places = np.searchsorted(self._cuts, numbers, side="right")
-            places[np.isnan(numbers)] = size - 1
-            return places
-        place = {level: k for k, level in enumerate(self._levels)} | {None: size - 1}
-        return np.array([place.get(value, size - 2) for value in values], dtype=np.intp)
+            places = np.full(len(rows), size - 2, dtype=np.intp)
+            if numbers:
+                places = np.searchsorted(self._cuts, values, side="right")
+        else:
+            known = {level: k for k, level in enumerate(self._levels)}
+            levels, kind = np.unique(values[~missing], return_inverse=True)
+            of_level = [known.get(level, size - 2) for level in levels.tolist()]
+            places = np.zeros(len(rows), dtype=np.intp)
+            places[~missing] = np.array(of_level, dtype=np.intp)[kind.ravel()]
+        places[missing] = size - 1
+        return places
 
 
 def _short(number: float) -> float:
     return int(number) if float(number).is_integer() else float(f"{number:.6g}")
 
 
-def _values(rows: RowSet, column: str) -> NDArray[np.object_]:
-    """Raw values: numbers, text, or None where missing."""
+def _values(rows: RowSet, column: str) -> NDArray[Any]:
+    """Raw values: numbers (NaN where missing), or text (None where missing)."""
     found = rows.table.column(column).values
     if found.dtype.kind in "biuf":
-        numbers = found.astype(np.float64)
-        items: list[Any] = [None if v != v else v for v in numbers.tolist()]
-    else:
-        items = [_plain(v) for v in found.tolist()]
-        if any(isinstance(v, str) for v in items):
-            items = [v if isinstance(v, str | None) else value_text(_short(v)) for v in items]
+        return found.astype(np.float64)
+    items = [_plain(v) for v in found.tolist()]
+    if not any(isinstance(v, str) for v in items):
+        return np.array([np.nan if v is None else v for v in items], dtype=np.float64)
     result = np.empty(len(items), dtype=object)
-    result[:] = items
+    result[:] = [v if isinstance(v, str | None) else value_text(_short(v)) for v in items]
     return result
+
+
+def _is_missing(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "f":
+        missing: NDArray[np.bool_] = np.isnan(values)
+        return missing
+    return np.fromiter((v is None for v in values.tolist()), np.bool_, len(values))
 
 
 def _plain(value: Any) -> Any:
