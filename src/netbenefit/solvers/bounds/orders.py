@@ -198,7 +198,8 @@ class Orders:
         ranked = np.argsort(-lost / np.maximum(size, 1), kind="stable")
         ends = np.cumsum(size[ranked])
         places = np.arange(entry.shape[1]) + np.repeat(end[ranked] - ends, size[ranked])
-        kept = PairConflicts(*entry[:, places], ends, np.cumsum(lost[ranked])).enough(enough)
+        parts = *entry[:, places], ends, np.cumsum(lost[ranked])
+        kept = PairConflicts(*parts).enough(enough)
         return kept._replace(
             threshold=kept.threshold.astype(np.int32),
             called=kept.called.astype(np.int32),

@@ -511,7 +511,8 @@ def _last_two(
 ) -> Any:
     """Gains of one more item or, if ``two``, of two, from ``begin`` … ``end`` on; −1 elsewhere."""
     n_items, n_rows = codes.shape
-    width, largest = np.int64(0), np.int64(0)
+    width: Any = np.int64(0)
+    largest: Any = np.int64(0)
     values = np.zeros(n_items, dtype=np.int64)
     for row in range(n_rows):
         width = max(width, cell[row] + 1)
