@@ -99,6 +99,63 @@ def test_descent_ends_in_a_local_optimum(data: st.DataObject) -> None:
                 assert problem.evaluate(other).objective <= value
 
 
+@pytest.mark.parametrize("real", [False, True], ids=["exact", "real"])
+@given(data=st.data())
+@settings(max_examples=100)
+def test_values_and_prices_are_those_of_the_problem(data: st.DataObject, real: bool) -> None:
+    """Of one column, all else as it is; and of pairs, less what they gain."""
+    problem = data.draw(problems(real=real, max_points=2))
+    state = _chain.make_search_state(problem, 1)
+    state.start(problem.nearest_to_zero(), True)
+    one = problem.value_of_one
+    state.anneal(np.array([0.05 * one, 0.01 * one, 20.0]), 0, data.draw(st.integers(0, 20)))
+    first = state.points.copy()
+    for k in state.free.tolist():
+        values, allowed = state.values(k)
+        for place, value in enumerate(values.tolist()):
+            other = first.copy()
+            other[k] = problem.lower[k] + place
+            assert allowed[place] == problem.allows(other)
+            if allowed[place]:
+                counted = float(problem.evaluate(other).objective)
+                assert objective_of(problem, value) == pytest.approx(counted, abs=1e-12)
+    state.start(first, False)
+    for k, j in itertools.combinations(state.free.tolist(), 2):
+        prices, allowed = state.pair_prices(k, j)
+        for a, b in np.ndindex(*allowed.shape):
+            other = first.copy()
+            other[[k, j]] = problem.lower[k] + a, problem.lower[j] + b
+            assert allowed[a, b] == problem.allows(other)
+            size, asked = np.count_nonzero(other), count_questions(problem, other)
+            paid = problem.rates[1] * size
+            if problem.questions.grouped:
+                paid += problem.rates[2] * asked
+            assert prices[a, b] == pytest.approx(float(paid), rel=1e-12)
+
+
+@given(data=st.data())
+@settings(max_examples=100)
+def test_a_descent_along_some_columns_leaves_the_others(data: st.DataObject) -> None:
+    problem = data.draw(problems(max_points=2))
+    state = _chain.make_search_state(problem, 1)
+    first = problem.nearest_to_zero()
+    state.start(first, True)
+    chosen = state.free[: data.draw(st.integers(0, state.free.size))].copy()
+    state.descend_along(first, chosen)
+    groups = problem.shift_groups[chosen]
+    touched = {k for low, high in groups.tolist() for k in range(low, high)}
+    others = [k for k in range(first.size) if k not in touched]
+    assert (state.points[others] == first[others]).all()
+    value = problem.evaluate(state.best).objective
+    assert objective_of(problem, state.best_value) == float(value)
+    for k in chosen.tolist():
+        for v in range(int(problem.lower[k]), int(problem.upper[k]) + 1):
+            other = state.best.copy()
+            other[k] = v
+            if problem.allows(other):
+                assert problem.evaluate(other).objective <= value
+
+
 def test_cutting_a_run_into_pieces_changes_nothing() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (60, 5)), rng.integers(0, 2, 60)

@@ -461,9 +461,9 @@ class ConstrainedState(SearchState):
         return bool(self.rules.found[0])
 
     @property
-    def standing(self) -> tuple[Any, ...]:
-        """What a descent improves: first what is missing, then the value."""
-        return -self.rules.miss[0], self.value
+    def missing(self) -> float:
+        """How far the current points are from being allowed."""
+        return float(self.rules.miss[0])
 
     def start(self, points: IntArray, first: bool) -> None:
         """Go to some points; the first time, they are also the best, if they are allowed."""

@@ -17,7 +17,7 @@ from netbenefit.problem import Problem, SolverResult, Status
 from netbenefit.solvers.base import Callback, Run, check_time_limit, first_points
 from netbenefit.solvers.clock import now
 from netbenefit.solvers.kernels.coordinates import make_state, pair_gains
-from netbenefit.solvers.state import DESCEND, SLICE, SearchState, make_search_state, prices
+from netbenefit.solvers.state import DESCEND, SLICE, SearchState, make_search_state
 
 logger = logging.getLogger(__name__)
 
@@ -58,11 +58,14 @@ def _exchange_questions(state: SearchState, run: Run) -> int:
     problem, evaluated = state.problem, 0
     todo = _exchanges(problem, state.best)
     while todo and not run.must_stop:
-        tried, value, points = _exchanged(state, *todo.pop())
-        evaluated += tried
-        if value > state.best_value + problem.slack:
-            state.start(points, True)
+        closed, opened = todo.pop()
+        question, before = problem.questions.of_column, state.best_value
+        points = np.where(question == closed, 0, state.best).clip(problem.lower, problem.upper)
+        columns = np.sort(state.free[question[state.free] == opened])
+        evaluated += state.descend_along(points, columns)
+        if state.best_value > before + problem.slack:
             todo = _exchanges(problem, state.best)
+    state.start(state.best.copy(), False)
     return evaluated
 
 
@@ -73,40 +76,6 @@ def _exchanges(problem: Problem, points: IntArray) -> list[tuple[int, int]]:
     asked = np.unique(problem.questions.of_column[points != 0]).tolist()
     others = [q for q in range(len(problem.questions)) if q not in set(asked)]
     return [(a, b) for a in (*asked, -1) for b in (*others, -1) if (a, b) != (-1, -1)]
-
-
-def _exchanged(state: SearchState, closed: int, opened: int) -> tuple[int, Any, IntArray]:
-    """Take the points off one question, and give another its best ones, column by column.
-
-    Returns the number of vectors evaluated, the value (the lowest where that is not allowed), and
-    the points; the state is left as it was.
-    """
-    problem, best = state.problem, state.best.copy()
-    question, lower = problem.questions.of_column, problem.lower
-    points = np.clip(np.where(question == closed, 0, best), lower, problem.upper)
-    for k in np.flatnonzero(points != best).tolist():
-        state.move(k, int(points[k]))
-    own = [k for k in state.free.tolist() if question[k] == opened]
-    # With an opened question, its columns' values are the first to be allowed.
-    tried, value, changed = 0, _lowest(problem.rates), True
-    for k in own or state.free[:1].tolist():
-        values, allowed = state.values(k)
-        tried += values.size
-        if allowed[points[k] - lower[k]]:
-            value = values[points[k] - lower[k]]
-    while changed and own:
-        changed = False
-        for k in own:
-            values, allowed = state.values(k)
-            tried += values.size
-            values = np.where(allowed, values, _lowest(values))
-            top = int(np.argmax(values))
-            if values[top] > value + problem.slack:
-                points[k], value, changed = lower[k] + top, values[top], True
-                state.move(k, int(points[k]))
-    for k in np.flatnonzero(points != best).tolist():
-        state.move(k, int(best[k]))
-    return tried, value, points
 
 
 def _lowest(values: Any) -> Any:
@@ -136,8 +105,7 @@ def _best_pair(state: SearchState, pair: tuple[int, int], room: Any) -> tuple[An
     n_k, n_j = _n_values(problem, k), _n_values(problem, j)
     values, allowed = room[:n_k, :n_j], np.zeros((n_k, n_j), dtype=np.bool_)
     if problem.is_plain and pair_gains(state.columns, state.arrays, k, j, room):
-        v_k, v_j = (np.arange(problem.lower[i], problem.upper[i] + 1) for i in pair)
-        price, allowed = prices(problem, points, {k: v_k, j: v_j})
+        price, allowed = state.pair_prices(k, j)
         values = problem.rates[0] * values - price
     else:  # one value of the first column after the other, with all of the second
         for v in np.flatnonzero(problem.limits.values[k, :n_k]).tolist():
@@ -196,6 +164,9 @@ def _smallest(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
 #: Steps after which scores and histogram are counted anew, to remove the rounding errors of real
 #: weights.  A number of steps, not of seconds: the same run has the same rounding.
 _RECOUNT = 8192
+#: Part of the last temperature at which three of four chains end: on some tables even equilibrium
+#: is poor before.
+_COLDER = 0.3
 #: Local optima whose surroundings set the temperatures.
 _DESCENTS = 4
 
@@ -211,7 +182,7 @@ class LocalSearch:
        draw a column, then its new value from a softmax over all values.  One-hot groups are free to
        shift as a whole.  Where questions have several columns, some steps give all columns of a
        question new points, in place of its own or of another question's.  Every second chain starts
-       from the best card so far, at half the heat.
+       from the best card so far, at half the heat; all but the first of four end colder.
     3. Descend from each chain's best points.  The best of all chains becomes the incumbent if it is
        better, or as good and simpler; then pairs of coordinates, and other questions in place of
        each question or beside it, are tried on it.
@@ -229,7 +200,8 @@ class LocalSearch:
 
     time_limit: float | None = 10.0
     max_rounds: int | None = None  #: of annealing; None leaves it to patience and time
-    patience: int = 3  #: rounds without a better card after which the search ends
+    #: rounds without a better card after which the search ends; None: 3, or 2 for blended masses
+    patience: int | None = None
     chains: int = 4  #: annealings per round
     n_jobs: int = 1
     seed: int = 0
@@ -237,9 +209,10 @@ class LocalSearch:
     #: Steps of the shortest and of the longest chains, per column that may change.
     _SHORTEST, _LONGEST = 100, 5000
     #: The same of the longest where masses are blended: such a landscape is climbed quickly.
-    _LONGEST_BLENDED = 500
-    #: With fewer columns than this, chains are shorter still.
-    _FEW_COLUMNS = 16
+    _LONGEST_BLENDED = 200
+    #: With fewer columns than this, chains are shorter still; with more than this and blended
+    #: masses, most columns get no points, and chains are longer by the root of their number only.
+    _FEW_COLUMNS, _MANY_COLUMNS = 16, 50
     #: Temperatures in units of the median loss of the best other value.
     _HOT, _COLD = 0.5, 0.1
 
@@ -280,12 +253,14 @@ class LocalSearch:
         run, free = search.run, search.n_free
         heat = search.first_descents()
         quiet, done = 0, 0
-        blended = search.problem.patterns.outcomes is not None
-        longest = self._LONGEST_BLENDED if blended else self._LONGEST
-        unit = free * min(1.0, free / self._FEW_COLUMNS)
+        unit, longest, patience = free * min(1.0, free / self._FEW_COLUMNS), self._LONGEST, 3
+        if search.problem.patterns.outcomes is not None:  # blended
+            longest, patience = self._LONGEST_BLENDED, 2
+            unit *= min(1.0, math.sqrt(self._MANY_COLUMNS / max(free, 1)))
+        patience = patience if self.patience is None else self.patience
         length = max(32, int(self._SHORTEST * unit))
         while not run.must_stop:
-            if free == 0 or quiet >= self.patience or done == self.max_rounds:
+            if free == 0 or quiet >= patience or done == self.max_rounds:
                 return "finished"
             steps = search.affordable(length, self.chains, self.n_jobs)
             better = search.round(pool, self.chains, steps, (self._HOT * heat, self._COLD * heat))
@@ -428,7 +403,8 @@ class _Search:
         futures = []
         for number in range(chains):
             warm = number % 2 == 1
-            schedule = np.array([heats[0] * (0.5 if warm else 1.0), heats[1], steps])
+            first, last = 0.5 if warm else 1.0, 1.0 if number % 4 == 0 else _COLDER
+            schedule = np.array([first * heats[0], last * heats[1], steps])
             state = self._new_state(self._next_seed())
             origin = self.best if warm and self.best is not None else self._start
             futures.append(pool.submit(self._anneal, state, schedule, origin))

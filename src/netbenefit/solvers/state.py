@@ -7,7 +7,7 @@ it on another thread, changes nothing in its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,8 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 SLICE = 0.02
 #: The schedule that makes ``anneal`` a plain descent: no heat, and it ends at a local optimum.
 DESCEND = np.zeros(3)
+#: More steps than any descent takes.
+ENDLESS = 1 << 40
 
 
 # What the fields of Chain.size mean: rules, and the most of them; questions, and the most of them.
@@ -520,6 +522,9 @@ class SearchState:
         self.columns = columns_of(problem)
         self.arrays = make_state(self.columns)
         self.chain = make_chain(problem, seed)
+        #: the same, in which no group shifts along with a column
+        each = np.arange(problem.lower.size)
+        self._alone = self.chain._replace(group=np.stack([each, each + 1], axis=1))
         #: columns that may change, in the order in which a descent goes through them
         self.free: IntArray = self.chain.free
         self.points: IntArray = self.arrays.points  #: the current points
@@ -541,9 +546,14 @@ class SearchState:
         return True
 
     @property
-    def standing(self) -> tuple[Any, ...]:
-        """What a descent improves."""
-        return (self.value,)
+    def missing(self) -> float:
+        """How far the current points are from being allowed."""
+        return 0.0
+
+    @property
+    def standing(self) -> tuple[float, Any]:
+        """What a descent improves: first what is missing, then the value."""
+        return -self.missing, self.value
 
     def start(self, points: IntArray, first: bool) -> None:
         """Go to some points; the first time, they are also the best (if they are allowed)."""
@@ -572,22 +582,32 @@ class SearchState:
             piece, done = max(1, min(4 * piece, int((end - done) * SLICE / spent))), end
         return evaluated
 
+    def descend_along(self, points: IntArray, columns: IntArray) -> int:
+        """Go to some points, and from there to a local optimum in some columns, if any."""
+        if not columns.size:
+            self.start(points, False)
+            if self.value > self.best_value and not self.missing and self.problem.allows(points):
+                self.chain.value[1] = self.value
+                self.best[:] = points
+            return 1
+        whole, self.chain = self.chain, self.chain._replace(free=columns)
+        try:
+            self.start(points, False)
+            return self.anneal(DESCEND, 0, ENDLESS)
+        finally:
+            self.chain = whole
+
     def move(self, k: int, value: int) -> None:
         """Change a column's points for a moment: value and size are not updated."""
         move(self.columns, self.arrays, k, value)
 
     def values(self, k: int) -> tuple[Any, NDArray[np.bool_]]:
         """Objectives of column k's values, all else as it is, and which of them are allowed."""
-        problem, points, rates = self.problem, self.points, self.problem.rates
-        count_used(self.chain, points)  # which ``move`` does not update
-        list_values(self.columns, self.arrays, self.chain, k)
-        values = np.arange(problem.lower[k], problem.upper[k] + 1)
-        listed, asked = self.chain.sizes[:, : values.size]
-        priced = self.chain.out[: values.size] + rates[1] * (listed % FORBIDDEN) + rates[2] * asked
-        gains = priced // rates[0] if priced.dtype.kind == "i" else priced / rates[0]
-        # Sizes as they are, without shifts of groups, which would change several points.
-        price, allowed = prices(problem, points, {k: values})
-        return rates[0] * gains - price, allowed
+        count_used(self.chain, self.points)  # which ``move`` does not update
+        list_values(self.columns, self.arrays, self._alone, k)
+        n_values = int(self.problem.upper[k] - self.problem.lower[k]) + 1
+        allowed = self.chain.sizes[0, :n_values] <= self.chain.size[MOST]
+        return self.chain.out[:n_values].copy(), allowed
 
     def losses(self, k: int) -> FloatArray:
         """What each other allowed value of column k costs."""
@@ -598,34 +618,32 @@ class SearchState:
         values = self.chain.out[: upper - lower + 1][here].astype(np.float64)
         return float(self.value) - values
 
+    def pair_prices(self, k: int, j: int) -> tuple[Any, NDArray[np.bool_]]:
+        """What rules and questions cost where two columns take any of their values: (n_k, n_j).
 
-def prices(
-    problem: Problem, points: IntArray, changed: Mapping[int, IntArray]
-) -> tuple[Any, NDArray[np.bool_]]:
-    """What rules and questions cost where some columns take any of their values, and what may be.
-
-    ``changed`` holds values by column; the answer has one axis for each of them, in this order.
-    """
-    asked, limits, rates = problem.questions, problem.limits.asked, problem.rates
-    shape = tuple(values.size for values in changed.values())
-    axes = [
-        values.reshape([-1 if i == axis else 1 for i in range(len(shape))])
-        for axis, values in enumerate(changed.values())
-    ]
-    rest = points.copy()
-    rest[list(changed)] = 0
-    size = np.full(shape, int(np.count_nonzero(rest)))
-    used = np.zeros((len(asked), *shape), dtype=np.bool_)
-    used[np.unique(asked.of_column[rest != 0])] = True
-    worth = (asked.answers @ rest).reshape(-1, *([1] * len(shape)))
-    for k, values in zip(changed, axes, strict=True):
-        size = size + (values != 0)
-        used[asked.of_column[k]] |= values != 0
-        worth = worth + asked.answers[:, k].reshape(-1, *([1] * len(shape))) * values
-    questions = used.sum(axis=0)
-    allowed = (size <= problem.max_features) & (questions <= limits.most)
-    for question in {int(asked.of_column[k]) for k in changed}:
-        own = worth[limits.first[question] : limits.first[question + 1]]
-        if own.shape[0]:
-            allowed &= own.max(axis=0) - own.min(axis=0) <= limits.spread[question]
-    return rates[1] * size + rates[2] * questions, allowed
+        And which of these pairs are allowed, all else as it is.
+        """
+        chain, rates, points = self.chain, self.problem.rates, self.points
+        both, first = [k, j], chain.limits[0]
+        v_k, v_j = (np.arange(self.problem.lower[c], self.problem.upper[c] + 1) for c in both)
+        v_k = v_k[:, None]
+        on_k, on_j = v_k != 0, v_j != 0
+        size = on_k.astype(np.int64) + on_j
+        size += chain.size[SIZE] - np.count_nonzero(points[both])
+        own = set(chain.question[both].tolist())
+        questions: Any = chain.size[ASKED] - sum(chain.used[q] > 0 for q in own)
+        allowed = size <= chain.size[MOST]
+        for q in own:
+            mine = [(c, on) for c, on in ((k, on_k), (j, on_j)) if chain.question[c] == q]
+            if chain.used[q] > sum(points[c] != 0 for c, _ in mine):
+                questions = questions + 1
+            else:
+                questions = questions + (mine[0][1] | mine[-1][1])
+            answers = chain.answers[first[q] : first[q + 1]]
+            if len(answers):
+                rest = answers @ points - answers[:, both] @ points[both]
+                worth = rest[:, None, None] + answers[:, k, None, None] * v_k
+                worth = worth + answers[:, j, None, None] * v_j
+                allowed &= worth.max(axis=0) - worth.min(axis=0) <= chain.limits[1, q]
+        allowed &= questions <= chain.size[MOST_ASKED]
+        return rates[1] * size + rates[2] * questions, allowed
