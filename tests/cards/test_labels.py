@@ -41,6 +41,19 @@ def card() -> Scorecard:
     return Scorecard(rules, [(0, 0.1), (3, 0.6)], Thresholds.of([0.5]), readings=readings)
 
 
+def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("column,low,high\nage,old,110\nsex,1,2\nlac,9,1\nbmi,1,x\n")
+    with pytest.raises(InputError) as caught:
+        Labels.read(path, among=["age", "sex", "bmi"])
+    parts = ["line 2, low: 'old'", "line 4, column: the table has no column 'lac'", "line 5, high"]
+    assert str(caught.value).startswith(f"{path}: 3 entries of the data dictionary are wrong: (1) ")
+    assert all(part in str(caught.value) for part in parts)
+    wrong = {"columns": {"age": {"low": "old"}, "sex": {"order": 1}, "bmi": {"high": 50}}}
+    with pytest.raises(InputError, match=r"columns\.age: low must.*columns\.sex\.order is not"):
+        Labels.read(wrong)
+
+
 def test_all_forms_say_the_same(tmp_path: Path) -> None:
     table, text = tmp_path / "labels.csv", tmp_path / "labels.json"
     table.write_text(CSV, encoding="utf-8-sig")

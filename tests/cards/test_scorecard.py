@@ -791,3 +791,8 @@ def test_cards_pickle_compare_and_hash():
     assert card != AGE
     with pytest.raises(AttributeError):
         card.cutoffs = (1, 2)
+
+
+def test_a_short_repr_points_to_the_card() -> None:
+    card = Scorecard([Rule(Condition("age", ">=", 52), 2)], [(0, 0.1)], Thresholds.of([0.5]))
+    assert repr(card) == "<Scorecard: 1 question; print(card) shows them>"

@@ -156,6 +156,8 @@ def test_labels_reach_every_format(card: Path, tmp_path: Path) -> None:
         (["--to", "js", "--dialect", "duckdb"], "--dialect is for --to sql"),
         (["--to", "sql", "--threshold", "0.2"], "--threshold is for --to html"),
         (["--to", "sql", "--table", "a..b"], "cannot stand in SQL"),
+        (["--to", "xlsx", "--out", "q.html"], "hold html, but --to xlsx was asked for"),
+        (["--to", "sql", "--out", "q.py"], "Write --to python, or choose another name"),
     ],
 )
 def test_options_that_do_not_fit(card: Path, options: list[str], message: str) -> None:

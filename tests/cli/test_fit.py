@@ -553,6 +553,25 @@ def test_a_table_of_numbers_still_goes_per_unit(tmp_path: Path) -> None:
     assert "AUROC" in run("fit", path, *FIT, "--binner", "none", "--holdout", 0.5)
 
 
+def test_what_nonnegative_bars_is_said(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    albumin, lactate = rng.integers(0, 5, 400), rng.integers(0, 5, 400)
+    died = rng.random(400) < 1 / (1 + np.exp(1.5 * (albumin - lactate)))
+    columns = {"albumin": albumin, "lactate": lactate, "died": died.astype(int)}
+    path = save({name: column.tolist() for name, column in columns.items()}, tmp_path / "t.csv")
+    options = ["--target", "died", "--monotone", "all", "--nonnegative", *QUICK]
+    said = " ".join(run("fit", path, *options).split())
+    assert "--nonnegative bars the column along which the risk falls: 'albumin'" in said
+
+
+def test_row_names_are_left_out_with_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"P{k},{k % 2},{k % 3 + k % 2}" for k in range(60)]
+    path.write_text("\n".join([",y,x", *rows]) + "\n")
+    said = " ".join(run("fit", path, "--target", "y", *QUICK).split())
+    assert "the first column has no name. It is taken for row names and left out" in said
+
+
 # -- bad input -------------------------------------------------------------------------------------
 
 
@@ -566,7 +585,8 @@ def test_a_table_of_numbers_still_goes_per_unit(tmp_path: Path) -> None:
         (["--cuts", "nobody=9"], "--cuts names column 'nobody'"),
         (["--drop", "nobody"], "--drop names column 'nobody'"),
         (["--monotone", "nobody+"], "--monotone names column 'nobody'"),
-        (["--sign", "nobody=+"], "'nobody'"),
+        (["--sign", "nobody=+"], "--sign names column 'nobody', which is not among"),
+        (["--teacher", "patient_id"], "--teacher patient_id names a column of risks, but column"),
         (["--categorical", "died"], "--categorical names column 'died'"),
         (["--missing", "guess"], "--missing 'guess': write one of auto, condition, impute, refuse"),
         (["--missing", "age=guess"], "NAME=POLICY"),

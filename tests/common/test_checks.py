@@ -9,6 +9,7 @@ import pytest
 
 from netbenefit.common.checks import (
     InputError,
+    RowNumber,
     check_binary,
     check_level,
     check_names,
@@ -27,6 +28,14 @@ def test_accepted_arguments() -> None:
     assert check_risks([0.2, 1], 2).tolist() == [0.2, 1.0]
     assert (check_level(0.95), check_seed(np.int64(3))) == (0.95, 3)
     assert exact_number(0.001, "point_penalty", '"paper"') == Fraction(1, 1000)
+
+
+def test_rows_are_counted_from_0_in_python_and_from_1_on_the_command_line() -> None:
+    error = InputError("column 'x' is missing in ", RowNumber(3), ".")
+    assert str(error) == "column 'x' is missing in row 3. (Rows are counted from 0.)"
+    assert error.in_options() == "column 'x' is missing in row 4."
+    error.name_rows(lambda row: f"line {row + 2}")
+    assert str(error) == "column 'x' is missing in line 5."
 
 
 def test_refused_arguments() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from netbenefit.common import install_command
-from netbenefit.common.install import command_for
+from netbenefit.common.install import advice_for, command_for
 
 METADATA = """Metadata-Version: 2.4
 Name: netbenefit
@@ -84,3 +84,21 @@ def test_sources_that_are_not_installed(tmp_path: Path) -> None:
 def test_the_command_for_this_environment() -> None:
     assert "plots" in install_command("plots") or "matplotlib" in install_command("plots")
     assert distribution("netbenefit").requires
+
+
+@pytest.mark.parametrize(
+    ("installer", "origin", "prefix", "expected"),
+    [
+        ("pip", None, "/usr", "Update the package: pip install --upgrade netbenefit."),
+        ("uv", None, "/a/.venv", "Update the package: uv pip install --upgrade netbenefit."),
+        ("pip", EDITABLE, "/usr", "Update the sources in /home/a b/netbenefit."),
+        ("conda", None, "/opt/conda", "Update the package in the way in which it was installed."),
+        ("pip", None, "/a/pipx/venvs/netbenefit", "Update the package: pipx upgrade netbenefit."),
+        ("uv", None, "/a/uv/tools/netbenefit", "Update the package: uv tool upgrade netbenefit."),
+    ],
+)
+def test_upgrades_go_by_the_way_of_the_installation(
+    installer: str, origin: dict[str, Any] | None, prefix: str, expected: str, tmp_path: Path
+) -> None:
+    assert advice_for(installed(tmp_path, installer, origin), prefix) == expected
+    assert advice_for(None, "/usr").startswith("Update the sources in ")

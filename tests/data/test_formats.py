@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -252,6 +253,25 @@ def test_a_sheet_is_named_where_there_are_several(tmp_path: Path) -> None:
     text = str(write(tmp_path, "a\n1\n"))
     with pytest.raises(InputError, match="no Excel workbook and has no sheets"):
         find_source([text], FileFormat(sheet="x"))
+
+
+def test_formulas_that_were_never_calculated_are_told(tmp_path: Path) -> None:
+    path, bare = tmp_path / "t.xlsx", tmp_path / "bare.xlsx"
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet("Data")
+        sheet.write_row(0, 0, ["x", "y", "word"])
+        for row in (1, 2):
+            sheet.write_row(row, 0, [row, None, None])
+            sheet.write_formula(row, 1, "=A2+1", None, row + 1)
+            sheet.write_formula(row, 2, '=""', None, "")
+    assert read_table(path)["y"].tolist() == [2, 3]
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(bare, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b"<v>3</v>", b"<v></v>"))
+    assert refusal(bare) == (
+        f"{bare}, cell B3 holds a formula without a value. Open the file in a program that "
+        "calculates, such as Excel, and save it there."
+    )
 
 
 def test_failed_formulas_are_told_by_their_cells(tmp_path: Path) -> None:

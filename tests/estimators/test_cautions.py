@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 from netbenefit import (
     Binner,
@@ -118,6 +119,20 @@ def test_whole_weights_count_rows_and_others_do_not() -> None:
     model = RiskScoreClassifier(binner=None, **SEARCHED)
     assert not caught(lambda: model.fit(X, event, sample_weight=np.full(60, 20)))
     assert caught(lambda: model.fit(X, event, sample_weight=np.full(60, 20.5)))
+
+
+def test_a_search_tells_it_once_for_all_folds() -> None:
+    X, y = rows(60)
+    model = RiskScoreClassifier(**SEARCHED | {"time_limit": None})
+    search = GridSearchCV(model, {"max_features": [1, 2]}, cv=3)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("default")
+        search.fit(X, y)
+    told = [str(w.message) for w in found if w.category is SmallTableWarning]
+    assert len(told) == 2
+    assert "of some folds" in told[0]
+    assert told[1].startswith("a small table for this card: ")
+    assert "small table" in search.best_estimator_.scorecard_.provenance.caution
 
 
 def test_folds_do_not_repeat_it() -> None:

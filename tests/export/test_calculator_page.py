@@ -199,6 +199,17 @@ def test_the_score_is_marked_in_the_table_and_not_on_paper(show: Callable[..., W
     assert marked.count() == 0
 
 
+def test_small_counts_of_held_out_rows_read_well() -> None:
+    levels = [(None, 1, 0, 0.0, 0.9), (2, 1, 1, 0.1, 1.0), (3, 5, 0, 0.0, 0.4)]
+    page = to_calculator(replace(small_card(), held_out=HeldOut(0.1, levels)), threshold=0.2)
+    for words in (
+        "The only held-out record with a score of ≤ 1 did not have the event (95%",
+        "The only held-out record with a score of 2 had the event (95%",
+        "Of 5 held-out records with a score of ≥ 3, none had the event (95%",
+    ):
+        assert words in page
+
+
 @needs_browser
 def test_the_interval_is_that_of_held_out_rows(show: Callable[..., Watched]) -> None:
     page = show(to_calculator(known_card(), threshold=0.2)).page

@@ -35,6 +35,7 @@ from netbenefit.common import (
     read_list,
     read_text,
     read_value,
+    upgrade_advice,
     wrong,
 )
 from netbenefit.metrics import Thresholds, as_thresholds
@@ -185,7 +186,7 @@ def loads(text: str) -> tuple[dict[str, Any], FittedBins]:
     if data.get("version") != VERSION:
         raise InputError(
             f"version {data.get('version')!r} of the binner format is not known; this package "
-            f"reads version {VERSION}. Update the package: pip install --upgrade netbenefit."
+            f"reads version {VERSION}. {upgrade_advice()}"
         )
     check_object(data, "", _KEYS)
     terms = tuple(read_list(data["terms"], "terms", read_term))

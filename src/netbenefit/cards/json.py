@@ -41,6 +41,7 @@ from netbenefit.common import (
     read_text,
     read_value,
     show,
+    upgrade_advice,
     wrong,
 )
 from netbenefit.metrics import Thresholds
@@ -148,7 +149,7 @@ def loads(text: str) -> tuple[dict[str, Any], bool]:
         known = ", ".join(map(str, VERSIONS))
         raise InputError(
             f"version {show(data['version'])} of the card format is not known; this package reads "
-            f"version {known}. Update the package: pip install --upgrade netbenefit."
+            f"version {known}. {upgrade_advice()}"
         )
     if data["version"] == 1:
         _upgrade(data)

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from netbenefit.cards.readings import Reading, plain_number, value_text
-from netbenefit.common import InputError, Value, at, did_you_mean, parse, shorten, show
+from netbenefit.common import InputError, Value, at, did_you_mean, parse, raise_all, shorten, show
 
 #: Headings of a CSV file, and keys of a column in a JSON file.
 HEADINGS = ("column", "label", "unit", "low", "high", "levels")
 #: Rows of a CSV file that are about the card: what stands under "label".
 TITLE, OUTCOME = "*title", "*outcome"
+_WRONG = "entries of the data dictionary are wrong"
 _REMEDY = 'Write {"title": …, "outcome": …, "columns": {"age": {"label": "Age", "unit": "years"}}}.'
 
 
@@ -189,17 +190,25 @@ def _of_mapping(data: Any, among: Collection[str] | None) -> Labels:
     columns = data.get("columns") or {}
     if not isinstance(columns, Mapping):
         raise InputError(f"columns must be an object by column, not {show(columns)}. {_REMEDY}")
-    found = []
+    found, wrong = [], []
     for feature, own in columns.items():
-        path = f"columns.{feature}"
-        _check_keys(own, path, HEADINGS[1:])
-        levels = own.get("levels") or ()
-        if not isinstance(levels, list | tuple):
-            raise InputError(f"{path}.levels must be a list, not {show(levels)}.")
-        with at(path):
-            _check_column(feature, among)
-            found.append(ColumnLabel(str(feature), **{**own, "levels": tuple(levels)}))
+        try:
+            found.append(_of_object(str(feature), own, among))
+        except InputError as error:
+            wrong.append(error)
+    raise_all(wrong, _WRONG)
     return Labels(data.get("title"), data.get("outcome"), tuple(found))
+
+
+def _of_object(feature: str, own: Any, among: Collection[str] | None) -> ColumnLabel:
+    path = f"columns.{feature}"
+    _check_keys(own, path, HEADINGS[1:])
+    levels = own.get("levels") or ()
+    if not isinstance(levels, list | tuple):
+        raise InputError(f"{path}.levels must be a list, not {show(levels)}.")
+    with at(path):
+        _check_column(feature, among)
+        return ColumnLabel(feature, **{**own, "levels": tuple(levels)})
 
 
 def _check_keys(data: Any, path: str, known: tuple[str, ...]) -> None:
@@ -223,39 +232,52 @@ def _of_csv(text: str, among: Collection[str] | None) -> Labels:
             raise InputError(f"line 1: heading {heading!r} is unknown or twice there. Use {known}.")
     if "column" not in headings:
         raise InputError(f"line 1: there is no heading 'column'. The headings are {known}.")
-    whole: dict[str, str | None] = {TITLE: None, OUTCOME: None}
-    columns: dict[str, ColumnLabel] = {}
+    found: dict[str, ColumnLabel] = {}
+    wrong: list[InputError] = []
     for cells in rows:
         line = f"line {rows.line_num}"
-        if len(cells) > len(headings):
-            raise InputError(
-                f"{line} has {len(cells)} cells, but there are {len(headings)} headings. Put "
-                'texts that hold the delimiter between quotes (").'
-            )
-        own = dict(zip(headings, (cell.strip() for cell in cells), strict=False))
-        if not any(own.values()):
-            continue
-        feature = own.pop("column", "")
-        if not feature:
-            raise InputError(f"{line}, column: there is no name. Write the column's name.")
-        if feature in columns or whole.get(feature):
-            raise InputError(f"{line}, column: {feature!r} is there twice. Remove one of them.")
-        if feature in whole:
-            if not own.get("label"):
-                raise InputError(f"{line}, label: {feature} needs a text here.")
-            whole[feature] = own["label"]
-            continue
-        given: dict[str, Any] = {key: cell for key, cell in own.items() if cell}
-        for key in ("low", "high"):
-            if key in given:
-                given[key] = _number(given[key], f"{line}, {key}", comma=delimiter != ",")
-        if "levels" in given:
-            given["levels"] = tuple(level.strip() for level in given["levels"].split("|"))
-        with at(f"{line}, column"):
-            _check_column(feature, among)
-        with at(line):
-            columns[feature] = ColumnLabel(feature, **given)
-    return Labels(whole[TITLE], whole[OUTCOME], tuple(columns.values()))
+        try:
+            if len(cells) > len(headings):
+                raise InputError(
+                    f"{line} has {len(cells)} cells, but there are {len(headings)} headings. Put "
+                    'texts that hold the delimiter between quotes (").'
+                )
+            own = dict(zip(headings, (cell.strip() for cell in cells), strict=False))
+            if any(own.values()):
+                one = _of_line(own, line, among, comma=delimiter != ",")
+                if one.feature in found:
+                    raise InputError(
+                        f"{line}, column: {one.feature!r} is there twice. Remove one of them."
+                    )
+                found[one.feature] = one
+        except InputError as error:
+            wrong.append(error)
+    raise_all(wrong, _WRONG)
+    title, outcome = (found.pop(name).label if name in found else None for name in (TITLE, OUTCOME))
+    return Labels(title, outcome, tuple(found.values()))
+
+
+def _of_line(
+    own: dict[str, str], line: str, among: Collection[str] | None, *, comma: bool
+) -> ColumnLabel:
+    """Read what one line says of a column; title and outcome are labels, too."""
+    feature = own.pop("column", "")
+    if not feature:
+        raise InputError(f"{line}, column: there is no name. Write the column's name.")
+    if feature in (TITLE, OUTCOME):
+        if not own.get("label"):
+            raise InputError(f"{line}, label: {feature} needs a text here.")
+        return ColumnLabel(feature, own["label"])
+    given: dict[str, Any] = {key: cell for key, cell in own.items() if cell}
+    for key in ("low", "high"):
+        if key in given:
+            given[key] = _number(given[key], f"{line}, {key}", comma=comma)
+    if "levels" in given:
+        given["levels"] = tuple(level.strip() for level in given["levels"].split("|"))
+    with at(f"{line}, column"):
+        _check_column(feature, among)
+    with at(line):
+        return ColumnLabel(feature, **given)
 
 
 def _number(text: str, place: str, *, comma: bool) -> float:

@@ -519,6 +519,10 @@ class Scorecard:
         except InputError as error:
             raise InputError(f"{path}: ", *error.args) from None
 
+    def __repr__(self) -> str:
+        asked = len(self.questions)
+        return f"<Scorecard: {asked} question{'s' * (asked != 1)}; print(card) shows them>"
+
     def __str__(self) -> str:
         return _card_text.render(self, encoding=stdout_encoding())
 

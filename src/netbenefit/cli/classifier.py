@@ -46,6 +46,13 @@ def notes_on(model: CommandClassifier) -> list[str]:
     table, notes = problem.patterns, []
     if asked := read_automatic(model.monotone):
         notes.append(directions_text(model.monotone_, "all" not in asked.values()))
+    if model.nonnegative and (barred := [n for n, way in model.monotone_.items() if way == "-"]):
+        columns, they = ("columns", "they have") if len(barred) > 1 else ("column", "it has")
+        notes.append(
+            f"--nonnegative bars the {columns} along which the risk falls: {shorten(barred, 10)}; "
+            f"{they} no points. To use them, leave out --nonnegative: the card as printed starts "
+            "every question at 0 in any case."
+        )
     steps = dict(zip(table.names, table.decimals, strict=True))
     if table.rounded:
         listed = ", ".join(f"{name} to {10.0 ** -steps[name]:g}" for name in table.rounded[:5])

@@ -42,11 +42,13 @@ def evaluate(
     The thresholds are the card's own unless others are given.  A card that was learnt from a raw
     table reads raw tables: text, missing values, special codes.
     """
+    from netbenefit.cli.model import refuse_suggest
     from netbenefit.cli.rows import format_of, open_data, read_for_card
     from netbenefit.common import format_table
     from netbenefit.data import RawFile, find_source, write_csv
     from netbenefit.metrics import as_thresholds
 
+    refuse_suggest(thresholds)
     source = find_source(data, format_of(files))
     terminal.check_writable([card, *source.files, reference], csv)
     scorecard = terminal.load_card(card)

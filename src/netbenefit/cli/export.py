@@ -19,6 +19,20 @@ if TYPE_CHECKING:
 
 #: What a card can be exported to.
 Format = StrEnum("Format", "json html sql python js xlsx pmml md latex")
+#: What suffixes of files stand for.
+_SUFFIXES = {
+    ".json": Format.json,
+    ".html": Format.html,
+    ".htm": Format.html,
+    ".sql": Format.sql,
+    ".py": Format.python,
+    ".js": Format.js,
+    ".mjs": Format.js,
+    ".xlsx": Format.xlsx,
+    ".pmml": Format.pmml,
+    ".md": Format.md,
+    ".tex": Format.latex,
+}
 #: Databases that a query can be written for.
 Dialect = StrEnum("Dialect", "ansi duckdb postgresql spark")
 
@@ -60,6 +74,11 @@ def export(
     from netbenefit.common import InputError, write_text
 
     terminal.check_writable([card], out)
+    if out is not None and (named := _SUFFIXES.get(out.suffix.lower(), to)) is not to:
+        raise InputError(
+            f"--out {out}: files of that suffix hold {named.value}, but --to {to.value} was asked "
+            f"for. Write --to {named.value}, or choose another name."
+        )
     scorecard = terminal.load_card(card)
     if labels is not None:
         scorecard = scorecard.with_labels(labels)

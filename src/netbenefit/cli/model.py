@@ -190,13 +190,18 @@ SUGGEST = "suggest"
 
 def read_thresholds(grid: ThresholdOptions) -> Thresholds:
     """Read the thresholds and their weights."""
-    if grid.thresholds == SUGGEST:
+    refuse_suggest(grid.thresholds)
+    return as_thresholds(grid.thresholds, grid.weights.value)
+
+
+def refuse_suggest(thresholds: str | None) -> None:
+    """Refuse to let rows choose the thresholds that a card is judged by on these rows."""
+    if thresholds == SUGGEST:
         raise InputError(
             "--thresholds suggest is for `fit`: thresholds that rows have chosen cannot be judged "
             "on the same rows. Run `fit --thresholds suggest`, look at what it proposes, and name "
             "that here."
         )
-    return as_thresholds(grid.thresholds, grid.weights.value)
 
 
 def tell_thresholds(grid: ThresholdOptions, share: float) -> None:
@@ -262,6 +267,9 @@ def binner_of(flags: ColumnFlags, columns: Columns, params: Mapping[str, Any]) -
     combined = own.get("combine")
     known = [*columns, *(combined if isinstance(combined, dict) else ())]
     check_known([name for name in params["monotone"] if name != "*"], known, "--monotone")
+    # A sign may also be that of a condition, such as "age ≥ 40": its name holds that of a column.
+    signed = [name for name in params["sign"] if not any(column in name for column in known)]
+    check_known(signed, known, "--sign")
     check_teacher(params["teacher"], columns)
     if flags.params is None:
         if any(isinstance(one, MaxPerColumn) for one in params["constraints"]):

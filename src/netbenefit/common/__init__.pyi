@@ -37,6 +37,7 @@ from .files import (
 )
 from .install import (
     install_command as install_command,
+    upgrade_advice as upgrade_advice,
 )
 from .journal import (
     Journal as Journal,

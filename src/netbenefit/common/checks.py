@@ -69,7 +69,9 @@ class Message:
     args: tuple[Any, ...]
 
     def __str__(self) -> str:
-        return "".join(p.python if isinstance(p, Remedy) else str(p) for p in self.args)
+        text = "".join(p.python if isinstance(p, Remedy) else str(p) for p in self.args)
+        numbered = any(isinstance(p, RowNumber) for p in self.args)
+        return f"{text} (Rows are counted from 0.)" if numbered else text
 
     def in_options(self) -> str:
         """Return the text in the words of the command line."""
@@ -110,7 +112,9 @@ class LeakWarning(InputWarning):
 _MOST_ERRORS = 10
 
 
-def raise_all(errors: Sequence[InputError]) -> None:
+def raise_all(
+    errors: Sequence[InputError], what: str = "columns cannot be used as they are"
+) -> None:
     """Raise what was found wrong, all at once; nothing if that is nothing."""
     if len(errors) == 1:
         raise errors[0]
@@ -120,7 +124,7 @@ def raise_all(errors: Sequence[InputError]) -> None:
     if errors:
         more = len(errors) - _MOST_ERRORS
         rest = f" … and {more:,} more." if more > 0 else ""
-        raise InputError(f"{len(errors):,} columns cannot be used as they are:", *parts, rest)
+        raise InputError(f"{len(errors):,} {what}:", *parts, rest)
 
 
 @contextmanager

@@ -172,6 +172,13 @@ def _read_cells(engine: Engine, source: Source, on_disk: bool, keep_all: bool = 
     for part in parts:
         if "" in part.header:
             _check_unnamed(engine, part)
+            warnings.warn(
+                InputWarning(
+                    f"{part.named}: the first column has no name. It is taken for row names and "
+                    "left out; to use it, give it a name."
+                ),
+                stacklevel=2,
+            )
     return _Cells(place, columns, differing, [part for group in _groups(parts) for part in group])
 
 

@@ -26,6 +26,8 @@ _KINDS = (
     ("TIME", (datetime.time,)),
 )
 _ERROR = re.compile(rb'<c\s[^>]*?\br="([A-Z]+[0-9]+)"[^>]*?\bt="e"[^>]*>(.*?)</c>', re.DOTALL)
+_CELL = re.compile(rb"<c\s([^>]*[^/])>(.*?)</c>", re.DOTALL)
+_NAME = re.compile(rb'\br="([A-Z]+[0-9]+)"')
 _VALUE = re.compile(rb"<v>(.*?)</v>", re.DOTALL)
 _INT64 = 2**63
 
@@ -95,7 +97,7 @@ def _rows(path: Path, sheet: str | None) -> Iterator[tuple[int, list[Any]]]:
                 f"{path} has no sheet {sheet!r}; it has {shorten(sheets, 10)}. Correct the name."
             )
         cells = book.get_sheet_by_name(sheet).to_python(skip_empty_area=False) if sheet else []
-        _check_errors(path, str(sheet))
+        _check_formulas(path, str(sheet))
     except (CalamineError, OSError, KeyError, zipfile.BadZipFile, ElementTree.ParseError) as error:
         raise InputError(
             f"{path}: cannot be read as an Excel workbook ({error}). Save it again as .xlsx, "
@@ -138,20 +140,32 @@ def _letters(column: int) -> str:
     return letters
 
 
-def _check_errors(path: Path, sheet: str) -> None:
-    """Refuse cells of formulas that failed; #N/A means missing."""
+def _check_formulas(path: Path, sheet: str) -> None:
+    """Refuse cells of formulas that failed, or were never calculated; #N/A means missing."""
     with zipfile.ZipFile(path) as book:
         place = _place_of(book, sheet)
-        found = [
-            (cell.decode(), value[1].decode())
-            for cell, inner in _ERROR.findall(book.read(place))
-            if (value := _VALUE.search(inner)) and value[1] != b"#N/A"
-        ]
+        text = book.read(place)
+    found = [
+        (cell.decode(), value[1].decode())
+        for cell, inner in _ERROR.findall(text)
+        if (value := _VALUE.search(inner)) and value[1] != b"#N/A"
+    ]
     if found:
         problems = [f"cell {cell} holds {value}" for cell, value in found]
         raise InputError(
             list_problems(path, problems), " Correct the formulas, or clear the cells."
         )
+    # A formula whose value is no text is stored with its value by programs that calculate.
+    bare = [
+        name[1].decode()
+        for head, inner in (_CELL.findall(text) if b"<f" in text else ())
+        if b"<f" in inner and b't="str"' not in head
+        if not ((value := _VALUE.search(inner)) and value[1]) and (name := _NAME.search(head))
+    ]
+    if bare:
+        problems = [f"cell {cell} holds a formula without a value" for cell in bare]
+        remedy = " Open the file in a program that calculates, such as Excel, and save it there."
+        raise InputError(list_problems(path, problems), remedy)
 
 
 def _place_of(book: zipfile.ZipFile, sheet: str) -> str:

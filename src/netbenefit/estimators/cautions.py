@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,6 +48,13 @@ LEAK_SHARE = 0.98
 _MANY_ROWS, _SOME_ROWS = 20, 5
 
 
+#: The same for every fold, so that Python shows it once.
+_SMALL_FOLDS = (
+    "cards of some folds were learnt from small tables (Riley et al. 2019, 2020; Peduzzi et al. "
+    "1996): on new rows their risks may be too extreme. Each card says what it lacked."
+)
+
+
 class Caution(NamedTuple):
     """A reason to doubt a card: for the user who learns it, and in few words for its reader."""
 
@@ -63,7 +72,21 @@ def find_cautions(
 def warn_of_cautions(cautions: Sequence[Caution], *, stacklevel: int) -> None:
     """Warn of reasons to doubt a card."""
     for caution in cautions:
-        warnings.warn(caution.warning, stacklevel=stacklevel + 1)
+        warning = caution.warning
+        if isinstance(warning, SmallTableWarning) and _is_fold():
+            warning = SmallTableWarning(_SMALL_FOLDS)
+        warnings.warn(warning, stacklevel=stacklevel + 1)
+
+
+def _is_fold() -> bool:
+    """Whether scikit-learn fits the card to a fold, and not for its own sake."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_globals.get("__name__"), frame.f_code.co_name
+        if name == ("sklearn.model_selection._validation", "_fit_and_score"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 # -- tables that are too small ---------------------------------------------------------------------

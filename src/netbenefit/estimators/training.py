@@ -198,7 +198,12 @@ def pop_column(X: Any, name: str, purpose: str) -> tuple[NDArray[Any] | None, An
 
 def given_risks(name: str, values: Any) -> NDArray[Any]:
     """Return a column of risks from another source, checked."""
-    numbers = numeric_column(name, values)
+    try:
+        numbers = numeric_column(name, values)
+    except InputError as error:
+        raise type(error)(
+            setting("teacher", name), " names a column of risks, but ", *error.args
+        ) from None
     risks = check_risks(numbers, len(numbers), name=f"the column of risks {name!r}")
     if risks.size and risks.min() == risks.max():
         raise InputError(
@@ -634,7 +639,7 @@ _LEAST_WEIGHT = 0.1
 #: How much of the time the local search may take: what matters most comes first in "auto".
 _SEARCH_SHARE = {"auto": 0.7, "exact": 0.2}
 #: Seconds that a proof goes on without lowering the gap by a tenth.
-_PATIENCE = {"auto": 1.0, "exact": None}
+_PATIENCE = {"auto": 0.5, "exact": None}
 
 
 def assemble_card(

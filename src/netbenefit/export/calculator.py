@@ -247,11 +247,12 @@ def _seen(found: HeldOut | None) -> tuple[list[str | None], list[str]]:
         text = f"No held-out record had a score of {scores}."
         if level.low is not None and level.high is not None:
             low, high = (percent(end) for end in (level.low, level.high))
-            records = f"{level.rows:,.10g} held-out record{'s' * (level.rows != 1)}"
-            text = (
-                f"Of {records} with a score of {scores}, {level.events:,.10g} had the event (95% "
-                f"interval of the risk: {low} to {high})."
-            )
+            events = f"{level.events:,.10g}" if level.events else "none"
+            text = f"Of {level.rows:,.10g} held-out records with a score of {scores}, {events} had"
+            if level.rows == 1:
+                had = "had" if level.events else "did not have"
+                text = f"The only held-out record with a score of {scores} {had}"
+            text += f" the event (95% interval of the risk: {low} to {high})."
         texts.append(text)
     return [None if one.first is None else str(one.first) for one in levels], texts
 
