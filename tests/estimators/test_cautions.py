@@ -126,7 +126,7 @@ def test_a_search_tells_it_once_for_all_folds() -> None:
     model = RiskScoreClassifier(**SEARCHED | {"time_limit": None})
     search = GridSearchCV(model, {"max_features": [1, 2]}, cv=3)
     with warnings.catch_warnings(record=True) as found:
-        warnings.simplefilter("default")
+        warnings.simplefilter("always")
         search.fit(X, y)
     told = [str(w.message) for w in found if w.category is SmallTableWarning]
     assert len(told) == 2

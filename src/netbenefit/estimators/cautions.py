@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,11 +49,12 @@ LEAK_SHARE = 0.98
 _MANY_ROWS, _SOME_ROWS = 20, 5
 
 
-#: The same for every fold, so that Python shows it once.
+#: Said once for all folds of a search, and for which this was said.
 _SMALL_FOLDS = (
     "cards of some folds were learnt from small tables (Riley et al. 2019, 2020; Peduzzi et al. "
     "1996): on new rows their risks may be too extreme. Each card says what it lacked."
 )
+_TOLD: WeakSet[Any] = WeakSet()
 
 
 class Caution(NamedTuple):
@@ -73,20 +75,24 @@ def warn_of_cautions(cautions: Sequence[Caution], *, stacklevel: int) -> None:
     """Warn of reasons to doubt a card."""
     for caution in cautions:
         warning = caution.warning
-        if isinstance(warning, SmallTableWarning) and _is_fold():
+        if isinstance(warning, SmallTableWarning) and (search := _search_of_fold()) is not None:
+            if search in _TOLD:
+                continue
+            _TOLD.add(search)
             warning = SmallTableWarning(_SMALL_FOLDS)
         warnings.warn(warning, stacklevel=stacklevel + 1)
 
 
-def _is_fold() -> bool:
-    """Whether scikit-learn fits the card to a fold, and not for its own sake."""
+def _search_of_fold() -> Any:
+    """What scikit-learn searches or validates, where it fits this card to a fold of it; or None."""
     frame: FrameType | None = sys._getframe(1)
+    found, is_fold = None, False
     while frame is not None:
-        name = frame.f_globals.get("__name__"), frame.f_code.co_name
-        if name == ("sklearn.model_selection._validation", "_fit_and_score"):
-            return True
+        if str(frame.f_globals.get("__name__")).startswith("sklearn.model_selection."):
+            is_fold = is_fold or frame.f_code.co_name == "_fit_and_score"
+            found = frame.f_locals.get("self", frame.f_locals.get("estimator", found))
         frame = frame.f_back
-    return False
+    return found if is_fold else None
 
 
 # -- tables that are too small ---------------------------------------------------------------------
