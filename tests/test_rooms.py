@@ -24,6 +24,7 @@ OPTIONAL = [
         "xgboost",
     ),
     *("scikit_posthocs", "dask", "distributed", "ibis", "pyspark", "pandas", "polars"),
+    *("starlette", "uvicorn", "anyio"),
 ]
 
 
@@ -67,6 +68,7 @@ def test_no_extra_is_forgotten() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     known = {"matplotlib", "pyarrow", "psycopg", "gurobipy", "optbinning", "XlsxWriter"}
     known |= {"scikit-posthocs", "xgboost-cpu", "dask", "distributed", "ibis-framework", "pyspark"}
+    known |= {"starlette", "uvicorn"}
     extras = project["optional-dependencies"]
     users = [name for name in extras if name not in ("test", "dev", "bench", "reproduce")]
     needed = {

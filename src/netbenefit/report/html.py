@@ -114,7 +114,7 @@ def decided(card: Scorecard) -> list[Section]:
     rows = []
     for one in card.decisions:
         when = one.when.replace("T", " ").removesuffix("Z")
-        rows.append([when, f"a {one.by}", strip_control(one.what), _signed(one.net_benefit)])
+        rows.append([when, f"a {one.by}", one.what, _signed(one.net_benefit)])
         if seen:
             rows[-1].append("–" if one.held_out is None else _signed(one.held_out))
     note = ""
@@ -138,7 +138,7 @@ def data_table(
     body = "".join(
         f'<tr role="row"{" class=first" if first and i == 0 else ""}>'
         + "".join(
-            f'<td role="cell" data-head="{escape(name)}">{escape(cell)}</td>'
+            f'<td role="cell" data-head="{escape(name)}">{escape(strip_control(cell))}</td>'
             for name, cell in zip(head, row, strict=True)
         )
         + "</tr>"

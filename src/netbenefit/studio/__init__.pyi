@@ -16,6 +16,9 @@ from .saving import (
     python_code as python_code,
     report_page as report_page,
 )
+from .server import (
+    Server as Server,
+)
 from .session import (
     Search as Search,
     Session as Session,

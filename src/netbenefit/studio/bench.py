@@ -106,7 +106,10 @@ class Bench:
             other = known if model.classes_[1] == model.event_ else ~known
             self.held_out = RowSet(other_X, other, more[0] if more else None, self.bins)
         self.start = Draft(
-            self.bins.terms, self.bins.names, tuple(int(v) for v in learned.result.points)
+            self.bins.terms,
+            self.bins.names,
+            tuple(int(v) for v in learned.result.points),
+            readings=self.bins.readings,
         )
         self._lock = threading.RLock()
         self._problems: OrderedDict[Any, Problem] = OrderedDict()

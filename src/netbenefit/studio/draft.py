@@ -23,6 +23,8 @@ from netbenefit.cards import (
     Kind,
     Labels,
     PerUnit,
+    Reading,
+    Readings,
     Rule,
     Scorecard,
     Term,
@@ -66,6 +68,7 @@ class Draft:
     off: tuple[tuple[int, int], ...] = ()  #: rules that are switched off: place, and points before
     limits: tuple[Constraint, ...] = ()  #: what a solver has to keep to, beside the model's own
     labels: Labels = field(default_factory=Labels)
+    readings: tuple[Reading, ...] = ()  #: how raw columns are read; no edit changes that
 
     def place(self, rule: str) -> int:
         """Where a condition stands."""
@@ -275,7 +278,10 @@ class SetAnswer(Edit):
         rules = tuple(Rule(term, points) for term, points in own if points)
         if not rules:
             return NOT_KNOWN if self.value is None else value_text(self.value)
-        (question,) = Scorecard(rules, ((0, 0.5),), Thresholds.of([0.5])).questions
+        own_column = {self.column, *Readings(draft.readings).sources(self.column)}
+        readings = tuple(one for one in draft.readings if one.feature in own_column)
+        grid = Thresholds.of([0.5])
+        (question,) = Scorecard(rules, ((0, 0.5),), grid, readings=readings).questions
         return question.given(self.value)
 
 

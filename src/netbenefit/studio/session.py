@@ -154,7 +154,7 @@ class Session:
         journal: str | os.PathLike[str] | None = None,
     ) -> None:
         self.bench = Bench(model, X, y, sample_weight, held_out)
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()  #: whoever holds it sees no change by others
         self._undone: list[Step] = []
         self._past: list[Step] = []  # all that ever were, in the order of the journal
         self._seen: list[tuple[Draft, Fraction]] = []  # alternatives that were listed
@@ -258,6 +258,11 @@ class Session:
         return tuple(self._steps)
 
     @property
+    def revision(self) -> int:
+        """How many lines the journal has: another number after every change."""
+        return self._count
+
+    @property
     def can_undo(self) -> bool:
         """Whether there is an edit to take back."""
         return len(self._steps) > 1
@@ -269,7 +274,7 @@ class Session:
 
     def edit(self, edit: Edit) -> Step:
         """Change the card; what cannot be done is an InputError, and leaves all as it is."""
-        with self._lock:
+        with self.lock:
             draft, what = edit.apply(self.draft)
             if draft == self.draft and not isinstance(edit, Solved):
                 raise InputError(f"nothing changes: {what}.")
@@ -297,7 +302,7 @@ class Session:
 
     def undo(self) -> Step:
         """Take back the last edit; return the step that is the last one now."""
-        with self._lock:
+        with self.lock:
             if not self.can_undo:
                 raise InputError("there is nothing to undo: this is the card of the start.")
             self._write({"move": "undo", "when": _now()})
@@ -306,7 +311,7 @@ class Session:
 
     def redo(self) -> Step:
         """Do again what was taken back last."""
-        with self._lock:
+        with self.lock:
             if not self.can_redo:
                 raise InputError("there is nothing to redo.")
             self._write({"move": "redo", "when": _now()})
