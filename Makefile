@@ -18,6 +18,8 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python;
 # and test libraries.  Both are renewed only when pyproject.toml changes.
 BASE := $(VENV)/.base-stamp
 DEV := $(VENV)/.dev-stamp
+# A worker that has nothing left to do takes over tests of the other.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
@@ -32,14 +34,14 @@ demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 test: $(DEV) ## Lint, types, tests, examples of docstrings, README and docs: 10 minutes on two cores
 	@echo "This takes about ten minutes on two idle cores.  Slow tests: make test-full"
 	@$(MAKE) --no-print-directory lint types
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --ignore $(ALONE) tests src reproduction README.md docs
-	$(BIN)/python -m pytest $(ALONE)
+	$(PYTEST) tests src reproduction README.md docs
 	@if [ -d "$(DATA)" ]; then $(BIN)/netbenefit reproduce --budget quick --out "$$(mktemp -d)/quick"; \
 		else echo "no data in $(DATA): the experiments were not tried"; fi
 
 test-full: $(DEV) ## What make test leaves out: slow tests, and many more random cases: 45 minutes
 	@echo "This takes about 45 minutes on two idle cores."
-	NETBENEFIT_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) tests
+	NETBENEFIT_FULL=1 $(PYTEST) --ignore $(ALONE) tests
+	NETBENEFIT_FULL=1 $(BIN)/python -m pytest $(ALONE)
 
 lint: $(DEV) ## Check style, formatting and the order of imports
 	$(BIN)/ruff check .

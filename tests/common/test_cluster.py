@@ -33,16 +33,16 @@ from netbenefit.common.parallel import (
 )
 from netbenefit.solvers.local_search import LocalSearch
 from tests.helpers.deaths import Counted, Deadly, Sleepy
-from tests.helpers.full import FULL, more_cases
 from tests.helpers.leaks import DeadlyLogistic, DeadlySearch, WarningLogistic
 
 distributed = pytest.importorskip("distributed")
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs signals")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="needs signals"),
+]
 
 TASKS = {f"task {i}": i for i in range(8)}
-#: Enough for every day; the others go the same way.
-FEW_CALLS = ("cross_validate", "bootstrap_validate", "compare")
 
 
 @pytest.fixture(autouse=True)
@@ -141,8 +141,7 @@ CALLS = {
 }
 
 
-@more_cases
-@pytest.mark.parametrize("name", CALLS if FULL else FEW_CALLS)
+@pytest.mark.parametrize("name", CALLS)
 def test_results_are_those_of_a_sequential_run(name: str, client: Any) -> None:
     X, y = rows()
     here = CALLS[name](X, y, n_jobs=1)

@@ -39,10 +39,11 @@ from netbenefit.problem.constraints import AtLeast, Bounds, NeedsOneOf, Values
 from netbenefit.problem.raw_constraints import RawNames, by_condition
 from netbenefit.solvers.local_search import LocalSearch
 from reproduction.datasets import data_folder
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}
-QUICK: dict[str, Any] = {"solver": "local", "time_limit": 0.3, "n_jobs": 1}
+QUICK: dict[str, Any] = {"solver": SHORT_SEARCH, "n_jobs": 1}
 
 
 def learn(seed: int = 0, n_rows: int = 400, **params: Any) -> tuple[RiskScoreClassifier, Any, Any]:
@@ -157,7 +158,7 @@ def test_weights_reach_the_binner() -> None:
 
 def test_the_published_method_takes_raw_tables() -> None:
     table = raw_table(6, 200)
-    model = RSSDNBClassifier(binner="auto", solver="local", time_limit=0.3)
+    model = RSSDNBClassifier(binner="auto", solver=SHORT_SEARCH)
     card = model.fit(table, outcome(table, 6)).scorecard_
     assert card.provenance is not None
     assert card.provenance.prior_strength == 0
@@ -460,7 +461,7 @@ def test_auto_is_no_worse_than_logistic_regression_on_breast_cancer() -> None:
     gaps = []
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     for train, test in folds.split(data.data, y):
-        model = RiskScoreClassifier(binner="auto", solver="local", time_limit=3)
+        model = RiskScoreClassifier(binner="auto", solver="local", time_limit=None)
         card = model.fit(data.data.iloc[train], y[train])
         ours = card.predict_proba(data.data.iloc[test])[:, 1]
         raw = data.data.to_numpy()
@@ -480,7 +481,7 @@ def test_auto_is_no_worse_than_logistic_regression_on_credit_data() -> None:
     rng = np.random.default_rng(0)
     test = np.zeros(y.size, dtype=bool)
     test[rng.permutation(y.size)[: y.size // 4]] = True
-    model = RiskScoreClassifier(binner="auto", solver="local", time_limit=5)
+    model = RiskScoreClassifier(binner="auto", solver="local", time_limit=None)
     model.fit({name: values[~test] for name, values in columns.items()}, y[~test])
     ours = model.predict_proba({name: values[test] for name, values in columns.items()})[:, 1]
     raw = np.column_stack(list(columns.values()))

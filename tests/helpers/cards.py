@@ -10,8 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from netbenefit.cards.scorecard import Scorecard
 from netbenefit.data.patterns import PatternTable
 from netbenefit.estimators.training import Rows, TrainingData
+from netbenefit.solvers.local_search import LocalSearch
 
-__all__ = ["risks_by_level", "training_of"]
+__all__ = ["SHORT_SEARCH", "risks_by_level", "training_of"]
+
+#: For cards that need not be the best: it ends soon, by itself, with the same card everywhere.
+SHORT_SEARCH = LocalSearch(time_limit=None, max_rounds=1)
 
 
 def training_of(

@@ -14,6 +14,7 @@ from netbenefit.metrics.benefit import net_benefit
 from netbenefit.metrics.curves import decision_curve
 from netbenefit.metrics.sampling import case_control_weights, censoring_weights
 from netbenefit.metrics.survival import TimeToEvent
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.full import FULL, more_cases
 
 GRID = [0.1, 0.2, 0.3, 0.5]
@@ -184,7 +185,7 @@ def test_net_benefit_of_the_population_from_censored_samples() -> None:
 
 
 def card() -> RiskScoreClassifier:
-    return RiskScoreClassifier(binner=None, thresholds=GRID, solver="local", time_limit=5, n_jobs=1)
+    return RiskScoreClassifier(binner=None, thresholds=GRID, solver=SHORT_SEARCH, n_jobs=1)
 
 
 def test_a_card_from_cases_and_controls_gives_risks_of_the_population() -> None:

@@ -55,6 +55,8 @@ from tests.export.truth import HOSTILE_LEVEL, truths
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
+from tests.helpers.cards import SHORT_SEARCH
+
 GRID = "0.05:0.5:0.05"
 TRICKY = {"$x_1$ \\frac": 0, "_hidden": 1, "</text><script>alert(1)</script>": 2, "a\nb\x1b": 3}
 
@@ -67,7 +69,7 @@ class Fitted:
         self.X, self.y = X[1::2].reset_index(drop=True), 1 - y.to_numpy()[1::2]
         train, events = X[::2], 1 - y[::2]
         self.card = RiskScoreClassifier(
-            binner="auto", thresholds=GRID, max_features=4, max_points=2, time_limit=2
+            binner="auto", thresholds=GRID, max_features=4, max_points=2, solver=SHORT_SEARCH
         ).fit(train, events)
         self.logistic = make_pipeline(StandardScaler(), LogisticRegression()).fit(train, events)
         self.models = {"card": self.card, "logistic": self.logistic}

@@ -17,6 +17,7 @@ from netbenefit import (
     decision_curve,
     net_benefit,
 )
+from tests.helpers.cards import SHORT_SEARCH
 
 plt = pytest.importorskip("matplotlib.pyplot")
 GRID = [0.1, 0.25, 0.4]
@@ -38,7 +39,7 @@ class Data:
         self.model = RiskScoreClassifier(
             binner=None, thresholds=GRID, max_points=3, teacher="logistic"
         )
-        self.model.set_params(solver="local", time_limit=20).fit(self.X, self.y)
+        self.model.set_params(solver=SHORT_SEARCH).fit(self.X, self.y)
         self.event = self.y == self.model.classes_[1]
         self.risk = self.model.predict_proba(self.X)[:, 1]
 
@@ -81,7 +82,7 @@ def test_weights_count_rows(data: Data) -> None:
 
 def test_weights_of_training_go_with_the_risks_of_training(data: Data) -> None:
     model = RiskScoreClassifier(
-        binner=None, thresholds=GRID, teacher="logistic", solver="local", time_limit=20
+        binner=None, thresholds=GRID, teacher="logistic", solver=SHORT_SEARCH
     )
     model.fit(data.X, data.y, sample_weight=data.weight)
     table = TeacherDisplay.from_estimator(model, data.X, data.y, data.weight).to_table()
@@ -148,7 +149,7 @@ def test_bad_input_is_refused(data: Data) -> None:
         TeacherDisplay.from_predictions(y, risk, risk[:3])
     with pytest.raises(InputError, match="trained on 400: these are other rows"):
         TeacherDisplay.from_estimator(data.model, data.X[:50], data.y[:50])
-    untaught = RSSDNBClassifier(thresholds=GRID, solver="local", time_limit=5)
+    untaught = RSSDNBClassifier(thresholds=GRID, solver=SHORT_SEARCH)
     untaught.fit(data.X, data.y)
     with pytest.raises(InputError, match="no risks of a teacher"):
         TeacherDisplay.from_estimator(untaught, data.X, data.y)
@@ -170,7 +171,7 @@ def test_merged_tables_have_no_order_to_go_by(data: Data) -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(table)
     model = RiskScoreClassifier(
-        binner=None, thresholds=GRID, teacher="logistic", solver="local", time_limit=20
+        binner=None, thresholds=GRID, teacher="logistic", solver=SHORT_SEARCH
     )
     model.fit_table(frame, "y")
     with pytest.raises(InputError, match="fit_table has merged"):

@@ -26,6 +26,7 @@ from netbenefit.report.svg import _x, _y, roc_svg
 from netbenefit.report.validation import certificate_sentence, checklist, validation_page
 from netbenefit.updating.observed import count_levels_of_card
 from tests.export.truth import HOSTILE_LEVEL, Truth, truths
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.raw_rows import outcome, raw_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:column ")
@@ -44,7 +45,7 @@ def events(n: int) -> np.ndarray:
 def fitted() -> tuple[RiskScoreClassifier, dict[str, list[Any]], np.ndarray]:
     table = raw_table(0, 400)
     y = outcome(table, 0)
-    model = RiskScoreClassifier(binner="auto", solver="local", time_limit=0.5, n_jobs=1)
+    model = RiskScoreClassifier(binner="auto", solver=SHORT_SEARCH, n_jobs=1)
     return model.fit(table, y), table, y
 
 

@@ -25,12 +25,13 @@ from netbenefit import (
     evaluate_table,
     score_table,
 )
+from tests.helpers.cards import SHORT_SEARCH
 
 FRAME = pl.DataFrame({"age": [30, 50, 70, 90] * 20, "w": [1.0, 2.0] * 40, "y": [0, 0, 1, 1] * 20})
 
 
 def fit(frame: Any, target: str = "y", **more: Any) -> RiskScoreClassifier:
-    model = RiskScoreClassifier(binner="auto", teacher=None, solver="local", time_limit=1)
+    model = RiskScoreClassifier(binner="auto", teacher=None, solver=SHORT_SEARCH)
     return model.fit_table(frame, target, **more)
 
 

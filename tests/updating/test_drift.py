@@ -37,6 +37,7 @@ from netbenefit.updating.drift import (
     standardised_difference,
 )
 from netbenefit.updating.evaluate import Recalibration, calibration_lines, evaluate_scores
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.raw_rows import CONTAINERS, outcome, raw_table
 
 # -- calibration in the large, slope ---------------------------------------------------------------
@@ -340,7 +341,7 @@ def test_weights_are_rows(seed: int) -> None:
 def fitted() -> tuple[Scorecard, dict[str, list[Any]], np.ndarray]:
     table = raw_table(0, 300)
     y = outcome(table, 0)
-    model = RiskScoreClassifier(binner="auto", solver="local", time_limit=0.3, n_jobs=1)
+    model = RiskScoreClassifier(binner="auto", solver=SHORT_SEARCH, n_jobs=1)
     return model.fit(table, y).scorecard_, table, y
 
 

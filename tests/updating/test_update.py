@@ -36,6 +36,7 @@ from netbenefit.estimators.training import Rows, TrainingData
 from netbenefit.updating.evaluate import evaluate_card
 from netbenefit.updating.update import choose_update, default_estimator, update_card
 from netbenefit.validation.folds import Sample, make_folds
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.raw_rows import outcome, raw_table
 
 GRIDS = ([0.1, 0.3, 0.5], [0.5], [0, 0.25, 0.5, 0.75], [0.05, 0.1, 0.2, 0.4, 0.8])
@@ -417,7 +418,7 @@ def test_a_refit_begins_at_the_old_points() -> None:
     import pandas as pd
 
     columns, y = numbers(0)
-    settings: dict[str, Any] = {"solver": "local", "time_limit": 0.5, "n_jobs": 1}
+    settings: dict[str, Any] = {"solver": SHORT_SEARCH, "n_jobs": 1}
     model = RiskScoreClassifier(binner=None, prior_strength=0, **settings).fit(
         pd.DataFrame(columns), y
     )
@@ -474,7 +475,7 @@ def test_a_taught_refit_is_no_worse_than_its_start() -> None:
         columns,
         y,
         "refit",
-        estimator=RiskScoreClassifier(binner=None, solver="local", time_limit=0.5),
+        estimator=RiskScoreClassifier(binner=None, solver=SHORT_SEARCH),
     )
     assert again.result is not None
     assert again.result.objective >= moved.result.objective - 1e-12
@@ -503,7 +504,7 @@ def test_a_start_is_moved_into_its_bounds_or_refused() -> None:
 def test_a_raw_card_is_refitted_with_its_own_conditions() -> None:
     table = raw_table(0, 400)
     y = outcome(table, 0)
-    settings: dict[str, Any] = {"solver": "local", "time_limit": 0.5, "n_jobs": 1}
+    settings: dict[str, Any] = {"solver": SHORT_SEARCH, "n_jobs": 1}
     card = RiskScoreClassifier(binner="auto", **settings).fit(table, y).scorecard_
     settings["teacher"] = "logistic"
     other = raw_table(5, 300)

@@ -20,6 +20,7 @@ from netbenefit.metrics.measures import Rules, chance_of, measures_of
 from netbenefit.validation.bootstrap import point632plus
 from netbenefit.validation.folds import random_of, resample
 from netbenefit.validation.stability import CardStability, label
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.full import FULL, examples, more_cases
 
 GRIDS = [
@@ -302,9 +303,7 @@ def test_stability_of_a_card_over_resamples() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (300, 6))
     y = rng.random(300) < 0.1 + 0.4 * X[:, 0] + 0.4 * X[:, 3]
-    model = nb.RiskScoreClassifier(
-        binner=None, solver="local", time_limit=0.2, max_features=3, n_jobs=1
-    )
+    model = nb.RiskScoreClassifier(binner=None, solver=SHORT_SEARCH, max_features=3, n_jobs=1)
     found = bootstrap_validate(model, X, y, resamples=6)
     stable = found.stability()
     assert set(stable.columns["column"][:2]) == {"x0", "x3"}

@@ -23,6 +23,7 @@ from netbenefit import (
     nested_cross_validate,
     tune,
 )
+from tests.helpers.cards import SHORT_SEARCH
 
 TREE = DecisionTreeClassifier(min_samples_leaf=5, random_state=0)
 DEPTHS = {"max_depth": [4, 1, 2, 3]}
@@ -199,9 +200,7 @@ def test_search_as_an_estimator() -> None:
     assert search.score(X, labels) > 0.5
     assert search.predict_proba(X).shape == (240, 2)
     # thresholds of what is wrapped count
-    card = nb.RiskScoreClassifier(
-        binner=None, thresholds=[0.2, 0.4], solver="local", time_limit=0.2, n_jobs=1
-    )
+    card = nb.RiskScoreClassifier(binner=None, thresholds=[0.2, 0.4], solver=SHORT_SEARCH, n_jobs=1)
     wrapped = BenefitSearch(card, {"max_features": [1, 2]}, folds=2).fit(X, y)
     assert wrapped.estimator_.scorecard_.size <= 2
     found = cross_validate(wrapped, X, y, folds=2, net_benefit_at=0.2)
@@ -213,7 +212,7 @@ def test_search_as_an_estimator() -> None:
     [
         BenefitSearch(LogisticRegression(), {"C": [0.1, 1]}, rule="best", folds=2),
         BenefitSearch(
-            nb.RiskScoreClassifier(teacher=None, solver="local", time_limit=None, n_jobs=1),
+            nb.RiskScoreClassifier(teacher=None, solver=SHORT_SEARCH, n_jobs=1),
             {"max_features": [1, 2]},
             folds=2,
         ),

@@ -48,6 +48,7 @@ from netbenefit.validation.prepare import (
     weighted_median,
 )
 from netbenefit.validation.runner import Task, Work
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.full import examples
 from tests.helpers.raw_rows import CONTAINERS, raw_table
 
@@ -131,7 +132,7 @@ def test_held_out_rows_are_held_out() -> None:
 def test_a_card_is_scored_as_it_stands(tmp_path: Path) -> None:
     X, y = numbers()
     frame = pd.DataFrame(X, columns=list("abcd"))
-    fitted = RiskScoreClassifier(binner=None, thresholds=GRID, time_limit=1, solver="local").fit(
+    fitted = RiskScoreClassifier(binner=None, thresholds=GRID, solver=SHORT_SEARCH).fit(
         frame[:120], y[:120]
     )
     card = fitted.scorecard_
@@ -666,7 +667,7 @@ def test_warnings_become_notes_once() -> None:
 def test_a_card_in_the_list_has_its_own_name() -> None:
     X, y = numbers()
     frame = pd.DataFrame((X > 0).astype(int), columns=list("abcd"))
-    card = RiskScoreClassifier(binner=None, time_limit=0.3).fit(frame, y).scorecard_
+    card = RiskScoreClassifier(binner=None, solver=SHORT_SEARCH).fit(frame, y).scorecard_
     assert isinstance(card, Scorecard)
     assert compare([card, GaussianNB()], frame, y, folds=2).models == ("card", "GaussianNB")
 

@@ -29,6 +29,7 @@ from sklearn.tree import DecisionTreeClassifier
 import netbenefit as nb
 from netbenefit import InputError, RiskScoreClassifier, cross_validate, nested_cross_validate
 from netbenefit.validation.folds import Sample, make_folds, prepared, take_rows
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.leaks import LeakDetector
 
 GRID = nb.Thresholds.of([0.1, 0.25, 0.5], weights=[0.5, 0.25, 0.25])
@@ -231,8 +232,7 @@ def test_cut_points_of_noise_gain_nothing_inside_the_loop() -> None:
         prior_strength=0,
         max_features=5,
         max_points=3,
-        solver="local",
-        time_limit=0.3,
+        solver=SHORT_SEARCH,
         n_jobs=1,
     )
     found = cross_validate(model, frame, y, folds=3)
@@ -319,9 +319,7 @@ def test_any_table(kind: str) -> None:
         "dict": lambda: {name: list(values) for name, values in columns.items()},
         "rows": lambda: pd.DataFrame(columns).to_dict("records"),
     }
-    model = RiskScoreClassifier(
-        binner="auto", solver="local", time_limit=0.2, max_features=2, n_jobs=1
-    )
+    model = RiskScoreClassifier(binner="auto", solver=SHORT_SEARCH, max_features=2, n_jobs=1)
     found = cross_validate(model, make[kind](), y, folds=2)
     assert found.mean["auroc"] > 0.65
     stable = found.stability()

@@ -22,6 +22,7 @@ from netbenefit import (
     cross_validate,
     nested_cross_validate,
 )
+from tests.helpers.cards import SHORT_SEARCH
 from tests.helpers.leaks import SlowLogistic
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -185,7 +186,7 @@ def test_ctrl_c_in_a_search_ends_the_fold_without_a_result(
     import netbenefit as nb
 
     X, y = (rows()[0] > 0).astype(int), rows()[1]
-    model = nb.RiskScoreClassifier(binner=None, solver="local", time_limit=0.1, n_jobs=1)
+    model = nb.RiskScoreClassifier(binner=None, solver=SHORT_SEARCH, n_jobs=1)
     fit = nb.RiskScoreClassifier.fit
 
     def broken(self: Any, *options: Any, **more: Any) -> Any:

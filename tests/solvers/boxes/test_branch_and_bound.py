@@ -136,7 +136,7 @@ def test_groups_that_shift_for_free() -> None:
         problem = one_hot_problem(number)
         best = brute_force(problem)
         assert best is not None
-        result = BranchAndBound(time_limit=60.0).solve(problem)
+        result = SOLVER.solve(problem)
         assert problem.evaluate(result.points).objective == best[0]
         assert result.proof is not None
         assert result.proof.bound >= best[0]
@@ -209,7 +209,7 @@ def test_what_cannot_be_kept_is_not_claimed(monkeypatch: pytest.MonkeyPatch) -> 
     table = PatternTable.from_arrays(rng.integers(0, 4, (60, 5)), rng.integers(0, 2, 60))
     problem = Problem.build(table, Thresholds.tenths(), max_points=4)
     monkeypatch.setattr(branch_and_bound, "MOST_BOXES", 50)
-    result = BranchAndBound(time_limit=600.0).solve(problem)
+    result = SOLVER.solve(problem)
     assert result.proof is not None
     assert result.proof.boxes is not None
     assert len(result.proof.boxes) > 50

@@ -68,7 +68,11 @@ def test_warm_start_is_taken(backend: str) -> None:
     model = build_model(problem)
     start = solve_from_nothing(problem, time_limit=1.0).points
     news: list[News] = []
-    order = Order(time_limit=3.0, warm_start=model.solution(start), on_news=news.append)
+    order = Order(
+        warm_start=model.solution(start),
+        on_news=news.append,
+        should_stop=lambda: any(item.claimed is not None for item in news),
+    )
     answer = find_backend(backend).solve(model, order)
     claims = [item.claimed for item in news if item.claimed is not None] or [answer.claimed]
     assert claims[0] >= model.value(start) - 1e-3
