@@ -27,6 +27,9 @@ from netbenefit.problem.constraints import Implies
 from netbenefit.problem.problem import Problem, Reason
 from netbenefit.solvers.local_search import LocalSearch
 from tests.certificates.test_forgeries import signed
+from tests.helpers.full import slow
+
+pytestmark = slow
 
 #: No file below takes more.
 MOST = 2**27

@@ -14,6 +14,7 @@ from netbenefit import RiskScoreClassifier
 from netbenefit.data.duckdb import read_table
 from tests.cli.test_fit import patients, save
 from tests.cli.test_main import error, piped, run
+from tests.helpers.cards import SHORT_SEARCH
 
 FAST = ["--time-limit", 0.5, "--max-features", 3, "--folds", 2]
 
@@ -35,7 +36,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def card(breast: Path) -> Path:
     rows = read_table(breast)
     event = rows.pop("diagnosis") == "malignant"
-    model = RiskScoreClassifier(binner="auto", time_limit=0.5, max_features=2, solver="local")
+    model = RiskScoreClassifier(binner="auto", max_features=2, solver=SHORT_SEARCH)
     file = breast.with_name("card.json")
     model.fit(rows, event).scorecard_.save(file)
     return file

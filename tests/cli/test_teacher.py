@@ -13,7 +13,7 @@ from netbenefit import Scorecard
 from netbenefit.cards.text import share_text
 from tests.cli.test_main import error, run, save
 
-QUICK = ["--solver", "local", "--time-limit", 5, "--jobs", 1]
+QUICK = ["--solver", "local", "--time-limit", 600, "--jobs", 1]  # it ends by itself
 CARD = ["--target", "died", "--thresholds", "0.1:0.5:0.1", "--max-points", 2]
 FIT = [*CARD, *QUICK]
 

@@ -41,7 +41,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     card = folder / "card.json"
     run(
         "fit", old, "--target", "ill", "--out", card, "--drop", "weight", "--solver", "local",
-        "--time-limit", 0.5, "--jobs", 1, "--quiet",
+        "--time-limit", 600, "--jobs", 1, "--quiet",
     )  # fmt: skip
     return card, old, new
 

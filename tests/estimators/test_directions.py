@@ -15,6 +15,7 @@ from netbenefit.cli.main import app
 from netbenefit.data import PatternTable
 from netbenefit.estimators.directions import clear_directions
 from netbenefit.problem import Bounds, Questions
+from tests.helpers.full import slow
 
 CUTS = (-1.0, 0.0, 1.0)
 
@@ -69,6 +70,7 @@ def test_a_teacher_that_the_outcomes_contradict_is_not_believed() -> None:
         assert directions(seed, 1.0 - risk) == {}
 
 
+@slow
 def test_a_column_that_says_nothing_rarely_gets_a_direction() -> None:
     """By the teacher's own risks, which have learnt from the same outcomes."""
     rng = np.random.default_rng(5)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.full import slow
+
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 PAGE = FOLDER / "from_boosting.md"
 
 
+@slow
 def test_every_line_does_what_the_page_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ from netbenefit.problem.raw_constraints import RawNames, by_condition
 from netbenefit.solvers.local_search import LocalSearch
 from reproduction.datasets import data_folder
 from tests.helpers.cards import SHORT_SEARCH
+from tests.helpers.full import slow
 from tests.helpers.raw_rows import CONTAINERS, STAGES, outcome, raw_table
 
 SPECIAL = {"visits (−9: unknown)": [-9]}
@@ -452,6 +453,7 @@ def logistic_risk(X: np.ndarray, y: np.ndarray, new: np.ndarray) -> np.ndarray:
     return risk
 
 
+@slow
 def test_auto_is_no_worse_than_logistic_regression_on_breast_cancer() -> None:
     from sklearn.datasets import load_breast_cancer
     from sklearn.model_selection import StratifiedKFold
@@ -472,6 +474,7 @@ def test_auto_is_no_worse_than_logistic_regression_on_breast_cancer() -> None:
     assert np.mean(gaps) >= -error
 
 
+@slow
 def test_auto_is_no_worse_than_logistic_regression_on_credit_data() -> None:
     file = data_folder() / "givemesomecredit.csv.gz"
     if not file.exists():
