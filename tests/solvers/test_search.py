@@ -17,7 +17,7 @@ from netbenefit.metrics.thresholds import Thresholds
 from netbenefit.problem.constraints import AtLeast, AtMost, Constraint, Implies, MaxFPR, MinTPR
 from netbenefit.problem.problem import NoCardFound, Problem, Progress
 from netbenefit.solvers.annealing import Annealing
-from netbenefit.solvers.local_search import LocalSearch, _Search, simplify
+from netbenefit.solvers.local_search import LocalSearch, _Search, _smallest, simplify
 from netbenefit.solvers.search_then_prove import SearchThenProve
 from tests.helpers import slow_truth as reference
 from tests.helpers.full import examples
@@ -52,6 +52,15 @@ def test_small_problems_are_solved(data: st.DataObject, real: bool) -> None:
     result = LocalSearch(time_limit=None, max_rounds=3).solve(problem)
     assert problem.allows(result.points)
     assert result.objective == pytest.approx(best_by_trying_all(problem), abs=1e-12)
+
+
+def test_points_are_as_small_as_their_order_allows() -> None:
+    """No single point can be lowered here, but all of them together."""
+    rng = np.random.default_rng(147)
+    table = PatternTable.from_arrays(rng.integers(0, 2, (40, 4)), rng.integers(0, 2, 40))
+    problem = Problem.build(table, Thresholds.tenths(), max_points=9, penalty=0)
+    assert _smallest(problem, np.array([-5, 6, -2, -4]), None).tolist() == [-5, 6, -2, -4]
+    assert simplify(problem, np.array([-5, 6, -2, -4])).tolist() == [-4, 5, -2, -3]
 
 
 def test_ties_do_not_freeze_the_annealing() -> None:

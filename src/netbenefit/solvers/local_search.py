@@ -126,6 +126,7 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
     so the loop ends; with a ``run``, also when its time has been over for a while.  Where values
     are rounded, points that are not as good after all are left as they were.
     """
+    points = _scaled_down(problem, points, run)
     plain = problem.primitive(_smallest(problem, points, run))
     if problem.rates.dtype.kind == "i" and problem.patterns.is_whole:
         return plain
@@ -135,6 +136,21 @@ def simplify(problem: Problem, points: IntArray, run: Run | None = None) -> IntA
         if problem.evaluate(plain).objective >= problem.evaluate(points).objective:
             return plain
     return problem.primitive(points)
+
+
+def _scaled_down(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
+    """The same points on the smallest scale on which they are as good when rounded."""
+    top = int(np.abs(points).max(initial=0))
+    if top > _MANY_VALUES or not problem.feasible(points):
+        return points
+    value = problem.evaluate(points).objective
+    for most in range(1, top):
+        if run is not None and -run.time_left > _OVERTIME:
+            break
+        smaller: IntArray = np.rint(points * (most / top)).astype(np.int64)
+        if problem.feasible(smaller) and problem.evaluate(smaller).objective >= value:
+            return smaller
+    return points
 
 
 def _smallest(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
@@ -164,9 +180,9 @@ def _smallest(problem: Problem, points: IntArray, run: Run | None) -> IntArray:
 #: Steps after which scores and histogram are counted anew, to remove the rounding errors of real
 #: weights.  A number of steps, not of seconds: the same run has the same rounding.
 _RECOUNT = 8192
-#: Part of the last temperature at which three of four chains end: on some tables even equilibrium
-#: is poor before.
-_COLDER = 0.3
+#: Parts of the first and the last temperature that chains from the best card so far have: on some
+#: tables even equilibrium at the last is poor, and the card would be lost.
+_WARM = 0.5, 0.3
 #: Local optima whose surroundings set the temperatures.
 _DESCENTS = 4
 
@@ -182,13 +198,14 @@ class LocalSearch:
        draw a column, then its new value from a softmax over all values.  One-hot groups are free to
        shift as a whole.  Where questions have several columns, some steps give all columns of a
        question new points, in place of its own or of another question's.  Every second chain starts
-       from the best card so far, at half the heat; all but the first of four end colder.
+       from the best card so far, at half the heat, and ends colder.
     3. Descend from each chain's best points.  The best of all chains becomes the incumbent if it is
        better, or as good and simpler; then pairs of coordinates, and other questions in place of
        each question or beside it, are tried on it.
     4. Make the chains four times longer, up to a limit, and go to 2, until ``patience`` rounds in a
        row brought nothing, or ``max_rounds`` are done, or time is up.
-    5. Among equally good values take the smallest points; divide by the greatest common divisor.
+    5. Among equally good values take the smallest points: first all on a smaller scale, then one by
+       one; divide by the greatest common divisor.
 
     Under constraints beyond bounds and size, annealings also walk through vectors that
     are not allowed, at a price that adapts, and only allowed ones count.  Where no vector is found
@@ -201,6 +218,7 @@ class LocalSearch:
     time_limit: float | None = 10.0
     max_rounds: int | None = None  #: of annealing; None leaves it to patience and time
     #: rounds without a better card after which the search ends; None: 3, or 2 for blended masses
+    #: and many columns
     patience: int | None = None
     chains: int = 4  #: annealings per round
     n_jobs: int = 1
@@ -211,7 +229,7 @@ class LocalSearch:
     #: The same of the longest where masses are blended: such a landscape is climbed quickly.
     _LONGEST_BLENDED = 200
     #: With fewer columns than this, chains are shorter still; with more than this and blended
-    #: masses, most columns get no points, and chains are longer by the root of their number only.
+    #: masses, most columns get no points.
     _FEW_COLUMNS, _MANY_COLUMNS = 16, 50
     #: Temperatures in units of the median loss of the best other value.
     _HOT, _COLD = 0.5, 0.1
@@ -255,8 +273,8 @@ class LocalSearch:
         quiet, done = 0, 0
         unit, longest, patience = free * min(1.0, free / self._FEW_COLUMNS), self._LONGEST, 3
         if search.problem.patterns.outcomes is not None:  # blended
-            longest, patience = self._LONGEST_BLENDED, 2
-            unit *= min(1.0, math.sqrt(self._MANY_COLUMNS / max(free, 1)))
+            longest = self._LONGEST_BLENDED
+            patience = 2 if free > self._MANY_COLUMNS else 3
         patience = patience if self.patience is None else self.patience
         length = max(32, int(self._SHORTEST * unit))
         while not run.must_stop:
@@ -403,7 +421,7 @@ class _Search:
         futures = []
         for number in range(chains):
             warm = number % 2 == 1
-            first, last = 0.5 if warm else 1.0, 1.0 if number % 4 == 0 else _COLDER
+            first, last = _WARM if warm else (1.0, 1.0)
             schedule = np.array([first * heats[0], last * heats[1], steps])
             state = self._new_state(self._next_seed())
             origin = self.best if warm and self.best is not None else self._start
