@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 from netbenefit.cards import strip_control
 from netbenefit.common import (
     InputError,
+    asset,
     check_object,
     install_command,
     parse,
@@ -47,6 +48,8 @@ _MOST_BYTES = 1_000_000
 _LONGEST = 3600.0
 #: Seconds between two looks for news, and after which a silent stream shows that it is alive.
 _LOOK, _ALIVE = 0.1, 15.0
+#: The parts of the page, which are built from ``frontend``.
+_PAGE = {"index.html": "text/html", "app.js": "text/javascript", "app.css": "text/css"}
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -298,6 +301,12 @@ def make_app(studio: Studio, token: str, hosts: set[str]) -> Starlette:
         attached = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(text, media_type=kind, headers=attached)
 
+    async def page(request: Request) -> Response:
+        name = request.path_params.get("asset", "index.html")
+        if name not in _PAGE:
+            raise Refused(404, "Not found.")
+        return Response(asset("studio", name), media_type=_PAGE[name])
+
     async def events(request: Request) -> Response:
         return StreamingResponse(
             news_of(studio, request.is_disconnected), media_type="text/event-stream"
@@ -308,6 +317,7 @@ def make_app(studio: Studio, token: str, hosts: set[str]) -> Starlette:
 
     return Starlette(
         routes=[
+            route("", answered(page)),
             *(
                 route(f"api/{of.__name__}", asks(of))
                 for of in (studio.state, studio.ranking, studio.groups)
@@ -323,6 +333,7 @@ def make_app(studio: Studio, token: str, hosts: set[str]) -> Starlette:
             route("api/alternatives", changes(studio.alternatives), "POST"),
             route("api/events", answered(events)),
             route("files/{name}", answered(file)),
+            route("{asset}", answered(page)),
         ]
     )
 
@@ -338,7 +349,9 @@ def check_request(request: Request, token: str, hosts: set[str]) -> None:
     asks = request.method in ("GET", "HEAD")
     if origin not in {f"http://{host}" for host in hosts} and not (origin is None and asks):
         raise Refused(403, "Only the studio's own page may ask.")
-    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+    # A link elsewhere may open the page: whoever made it knew the token.
+    opened = asks and headers.get("sec-fetch-mode") == "navigate"
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none") and not opened:
         raise Refused(403, "Only the studio's own page may ask.")
 
 
