@@ -54,7 +54,7 @@ def test_fit_names_the_teacher_and_ends_with_a_sentence(table: Path, tmp_path: P
 
 
 def test_a_proven_card_says_what_others_could_keep(table: Path) -> None:
-    few = ["--max-features", 1, "--time-limit", 5, "--jobs", 1]
+    few = ["--max-features", 1, "--time-limit", 600, "--jobs", 1]
     printed = run("fit", table, *CARD, *few, "--drop", "risk", "--teacher", "logistic")
     assert re.search(r"(no card of at most|can keep more)", printed)
 
