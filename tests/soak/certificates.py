@@ -134,8 +134,10 @@ def _judged(case: Case, changed: Certificate, best: Fraction, path: Any) -> str:
     if not verdict.consistent:
         return "refused"
     said, claimed = claims(case, changed), claims(case, case.certificate)
-    # The limits say what the constraints mean; one that limits nothing may be about any column.
-    del said[1 + len(CLAIMED)], claimed[1 + len(CLAIMED)]
+    # The limits say what the constraints and max_points mean: where these limit nothing, they may
+    # say anything.
+    for place in (1 + len(CLAIMED), 1 + CLAIMED.index("max_points")):
+        del said[place], claimed[place]
     if path[:2] == ("problem", "teacher"):  # stated, not recounted: it holds for another teacher
         del said[-1], claimed[-1]
         recount = RecountedProblem(changed.problem, case.problem.patterns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 import traceback
@@ -21,7 +22,7 @@ from tests.soak.reduce import error_of, reduced, signature, store
 
 #: A case that takes so many seconds hangs; compiling on a busy machine takes its time, too.
 PATIENCE = 1800.0
-#: So many failures of one kind and signature are stored; all are counted.
+#: So many failures that look alike are stored; all are counted.
 KEPT = 3
 
 
@@ -221,10 +222,10 @@ def _keep(
     module: Any, kind: str, name: str, case: Any, error: Exception, found: Path | None
 ) -> str:
     """Reduce and store a failure, unless there are enough of its like."""
-    sign = signature(error)
-    _seen[f"{kind} {sign}"] += 1
-    text = f"{sign}: {' '.join(str(error).split())[:200]}"
-    if found is None or _seen[f"{kind} {sign}"] > KEPT:
+    text = f"{signature(error)}: {' '.join(str(error).split())[:200]}"
+    like = f"{kind} {re.sub(r'[0-9]+', '', text)[:100]}"
+    _seen[like] += 1
+    if found is None or _seen[like] > KEPT:
         return text
     small = reduced(case, module.check, getattr(module, "smaller", None))
     path = store(found, kind, name, small, error_of(module.check, small) or error)
