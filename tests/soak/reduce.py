@@ -44,13 +44,12 @@ def reduced(
     case: Any,
     check: Check,
     smaller: Callable[[Any], Iterator[Any]] | None = None,
-    seconds: float = SECONDS,
 ) -> Any:
     """The first simpler case that fails in the same way, again and again until there is none."""
     error = error_of(check, case)
     if error is None:  # it does not fail twice
         return case
-    wanted, end = signature(error), time.monotonic() + seconds
+    wanted, end = signature(error), time.monotonic() + SECONDS
     found = True
     while found:
         found = False

@@ -18,13 +18,20 @@ import pytest
 from netbenefit.problem.problem import Problem, SolverResult
 from tests.helpers.small_proofs import with_proof
 from tests.properties import test_beyond_doubt
-from tests.soak import Unusable, exports, files, kinds, problems, run
+from tests.soak import Unusable, exports, files, kinds, problems, reduce, run
 from tests.soak.__main__ import BEGIN, END, main, write
 from tests.soak.reduce import FOUND, reduced, simpler
 from tests.soak.run import Soak, run_batch, table
 
 ROOT = Path(__file__).resolve().parents[2]
+#: No clock decides what is found.
+pytestmark = pytest.mark.usefixtures("patient")
 CASES = sorted(FOUND.glob("*.json"))
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reduce, "SECONDS", float("inf"))
 
 
 @pytest.mark.parametrize("path", CASES, ids=[path.stem for path in CASES])
@@ -52,7 +59,7 @@ def test_a_wrong_number_of_an_export_is_found_and_reduced(
     right = exports.to_python
     monkeypatch.setattr(exports, "to_python", lambda card: right(card).replace(">= 60", "> 60"))
     monkeypatch.setattr(exports, "BATCH", 2)
-    monkeypatch.setattr(exports, "ROWS", 400)
+    monkeypatch.setattr(exports, "ROWS", 200)
     monkeypatch.setattr(exports, "ENGINES", {"python (CPython)": exports._python})
     seeds = iter(range(1, 60))
     while not (batch := run_batch("exports", next(seeds), float("inf"), tmp_path)).failures:
