@@ -564,6 +564,11 @@ def test_what_nonnegative_bars_is_said(tmp_path: Path) -> None:
     assert "--nonnegative bars the column along which the risk falls: 'albumin'" in said
 
 
+def test_evaluate_lets_no_rows_choose_their_thresholds(table: Path) -> None:
+    said = error("evaluate", table, table, "--thresholds", "suggest")
+    assert "--thresholds suggest is for `fit`" in said
+
+
 def test_row_names_are_left_out_with_a_note(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = [f"P{k},{k % 2},{k % 3 + k % 2}" for k in range(60)]
