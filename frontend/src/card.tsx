@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Actions } from "./app";
 import { ask } from "./api";
 import type { Bin, Candidate, Condition, Limit, Question, State } from "./types";
@@ -10,13 +10,20 @@ interface Props {
 }
 
 export function CardEditor({ state, actions }: Props) {
-  const asked = new Set(state.card.questions.map((one) => one.column));
+  // A card puts the largest points first; while it is edited, questions stay where they are.
+  const order = useRef<string[]>([]);
+  for (const one of state.card.questions) {
+    if (!order.current.includes(one.column)) order.current.push(one.column);
+  }
+  const place = (one: Question) => order.current.indexOf(one.column);
+  const questions = [...state.card.questions].sort((a, b) => place(a) - place(b));
+  const asked = new Set(questions.map((one) => one.column));
   const parked = state.conditions.filter((one) => one.off !== null && !asked.has(one.column));
   return (
     <section class="card" aria-labelledby="card">
       <h2 id="card">The card</h2>
       <p class="soft">{state.card.asked}. Change points with the arrow keys.</p>
-      {state.card.questions.map((question) => (
+      {questions.map((question) => (
         <QuestionEditor key={question.column} question={question} state={state} actions={actions} />
       ))}
       {parked.length > 0 && (

@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 PANELS = {
     "Rows and outcome": (
         *("target", "positive", "sample_weight", "holdout", "labels", "reference", "stream"),
-        "keep",
+        *("keep", "demo"),
     ),
     "Decisions": ("thresholds", "weights", "at"),
     "Validation": (
@@ -25,7 +25,7 @@ PANELS = {
     ),
     "Output": (
         *("out", "certificate", "csv", "plot", "html", "journal", "as_json", "quiet", "debug"),
-        "help",
+        *("port", "browser", "help"),
     ),
 }
 _PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}

@@ -25,6 +25,7 @@ from netbenefit.cli.options import option
 from netbenefit.cli.report import report
 from netbenefit.cli.score import score
 from netbenefit.cli.sizes import sizes
+from netbenefit.cli.studio import studio
 from netbenefit.cli.update import update
 from netbenefit.cli.validate import validate
 from netbenefit.cli.verify import verify
@@ -116,6 +117,7 @@ for _panel, _command, _example in (
         "fit patients.csv --target died --thresholds 0.05:0.5:0.05 --max-questions 6 "
         "--out card.json",
     ),
+    (_LEARN, studio, "studio patients.csv --target died --thresholds 0.05:0.5:0.05"),
     (_LEARN, sizes, "sizes patients.csv --target died --plot sizes.svg"),
     (_LEARN, update, "update card.json new_patients.csv --what risks --out new.json"),
     (

@@ -18,6 +18,7 @@ from .saving import (
 )
 from .server import (
     Server as Server,
+    check_installed as check_installed,
 )
 from .session import (
     Search as Search,

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from netbenefit.binning import FittedBins
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, IntArray
-from netbenefit.data import PatternTable, match_labels, read_outcome
+from netbenefit.data import Outcome, PatternTable, match_labels, read_outcome
 from netbenefit.estimators import Caution, Learned, RiskScoreClassifier, terms_of
 from netbenefit.problem import (
     Constraint,
@@ -102,8 +102,11 @@ class Bench:
         self.held_out: RowSet | None = None
         if held_out is not None:
             other_X, other_y, *more = held_out
-            known = match_labels(other_y, model.classes_.tolist(), "model")
-            other = known if model.classes_[1] == model.event_ else ~known
+            if isinstance(other_y, Outcome):
+                other = other_y.event
+            else:
+                known = match_labels(other_y, model.classes_.tolist(), "model")
+                other = known if model.classes_[1] == model.event_ else ~known
             self.held_out = RowSet(other_X, other, more[0] if more else None, self.bins)
         self.start = Draft(
             self.bins.terms,

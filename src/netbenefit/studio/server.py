@@ -15,6 +15,7 @@ import secrets
 import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 
 from netbenefit.cards import strip_control
@@ -248,17 +249,21 @@ async def news_of(studio: Studio, gone: Callable[[], Any]) -> AsyncIterator[str]
 # -- requests --------------------------------------------------------------------------------------
 
 
+def check_installed() -> None:
+    """Refuse to begin without the packages that serve the page."""
+    absent = [name for name in ("starlette", "uvicorn") if find_spec(name) is None]
+    if absent:
+        raise InputError(f"the studio needs {' and '.join(absent)}: {install_command('studio')}")
+
+
 def make_app(studio: Studio, token: str, hosts: set[str]) -> Starlette:
     """Return the application: answers requests for these hosts, under this token."""
-    try:
-        from anyio.to_thread import run_sync
-        from starlette.applications import Starlette
-        from starlette.responses import JSONResponse, Response, StreamingResponse
-        from starlette.routing import Route
-    except ImportError:
-        raise InputError(
-            f"the studio needs starlette and uvicorn: {install_command('studio')}."
-        ) from None
+    check_installed()
+    from anyio.to_thread import run_sync
+    from starlette.applications import Starlette
+    from starlette.responses import JSONResponse, Response, StreamingResponse
+    from starlette.routing import Route
+
     files = studio.files()
 
     def answered(act: Callable[[Request], Awaitable[Response]]) -> Callable[..., Any]:
