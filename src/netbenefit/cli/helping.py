@@ -41,7 +41,7 @@ def _arranged(params: list[Any], *, grouped: bool) -> list[Any]:
         is_argument = one.param_type_name == "argument"
         if is_argument or getattr(one, "is_flag", False):
             one.display_type_rich = _nothing
-        if grouped and not is_argument and one.rich_help_panel is None:
+        if grouped and not is_argument and getattr(one, "rich_help_panel", None) is None:
             one.rich_help_panel = _PANEL_OF.get(one.name)
     places = {panel: place for place, panel in enumerate(_ORDER)}
 
