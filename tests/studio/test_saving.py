@@ -11,7 +11,7 @@ from netbenefit.cards import Scorecard
 from netbenefit.estimators import RiskScoreClassifier
 from netbenefit.export import to_calculator
 from netbenefit.metrics import weighted_net_benefit
-from netbenefit.problem import AtMost, Bounds, MinTPR, Values
+from netbenefit.problem import AtMost, Bounds, Values
 from netbenefit.report import card_page
 from netbenefit.studio import (
     MoveCut,
@@ -117,7 +117,7 @@ def test_python_code_repeats_the_edits(
     session: Session, model: RiskScoreClassifier, table: Table
 ) -> None:
     session.edit(SetAnswer("bmi", None, 2))
-    session.edit(SetLimits((Values("falls", (0, 2)), AtMost(1, ["age"]), MinTPR(0.2, 0.75))))
+    session.edit(SetLimits((Values("falls", (0, 2)), AtMost(1, ["age"]))))
     session.edit(SetLimits(()))
     session.edit(MoveCut("age", 60, 63))
     session.edit(SwitchOff("age ≥ 63"))

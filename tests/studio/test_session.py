@@ -167,6 +167,53 @@ def test_limits_that_clash_are_named_and_refused(session: Session) -> None:
         session.edit(SetLimits((Exclude("colour"),)))
 
 
+def test_limits_of_rates_are_the_model_s(session: Session) -> None:
+    with pytest.raises(InputError, match="limits the cut-offs of a card"):
+        session.edit(SetLimits((MinTPR(0.2, 0.8),)))
+    assert session.draft.limits == ()
+
+
+@pytest.mark.parametrize("bins", ["cumulative", "interval"])
+@pytest.mark.parametrize("from_zero", [True, False])
+def test_an_answer_changes_as_printed(table: Table, bins: str, from_zero: bool) -> None:
+    binner = Binner(cuts=CUTS, bins=bins)
+    model = fitted(table, binner=binner, start_at_zero=from_zero, solver="local", time_limit=60.0)
+    session = Session(model, table.X, table.y)
+    rng = np.random.default_rng(0)
+    for name in session.draft.names:  # points of all kinds, negative ones among them
+        if (points := int(rng.integers(-3, 4))) != session.draft.rules.get(name, 0):
+            session.edit(SetPoints(name, points))
+    changed = 0
+    for question in session.card.questions:
+        values = [None, 20, 45, 70, 22.5, 27.0, 33.0, 0, 1, "male", "female", "A", "B", "C"]
+        before = {v: a for v in values if (a := answer_to(question, v)) is not None}
+        for value, answer in before.items():
+            if value is None and question.filled:
+                continue
+            try:
+                session.edit(SetAnswer(question.feature, value, answer.points + 3))
+            except InputError as error:
+                assert "no whole points" in str(error)  # noqa: PT017
+                continue
+            changed += 1
+            own = [q for q in session.card.questions if q.feature == question.feature]
+            wanted = {v: a.points + 3 * (a == answer) for v, a in before.items()}
+            least = min(a.points + 3 * (a == answer) for a in question.answers) * from_zero
+            # A question whose answers are all worth 0 is not asked.
+            found = {v: answer_to(own[0], v).points if own else 0 for v in before}
+            assert found == {v: p - least for v, p in wanted.items()}
+            session.undo()
+    assert changed >= 8
+
+
+def answer_to(question: Any, value: Any) -> Any:
+    """The answer that a value gets; None where it is of another kind than the column's."""
+    text = {"sex": ("male", "female"), "ward": ("A", "B", "C")}.get(question.feature)
+    numbers = {"age": (20, 45, 70), "bmi": (22.5, 27.0, 33.0), "falls": (0, 1)}
+    own = text or numbers[question.feature]
+    return question.answer_to(value) if value is None or value in own else None
+
+
 # -- figures ---------------------------------------------------------------------------------------
 
 

@@ -113,6 +113,7 @@ class Bench:
             self.bins.names,
             tuple(int(v) for v in learned.result.points),
             readings=self.bins.readings,
+            from_zero=model.start_at_zero,
         )
         self._lock = threading.RLock()
         self._problems: OrderedDict[Any, Problem] = OrderedDict()

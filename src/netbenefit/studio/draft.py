@@ -69,6 +69,7 @@ class Draft:
     limits: tuple[Constraint, ...] = ()  #: what a solver has to keep to, beside the model's own
     labels: Labels = field(default_factory=Labels)
     readings: tuple[Reading, ...] = ()  #: how raw columns are read; no edit changes that
+    from_zero: bool = True  #: whether printed questions count from the answer that is worth least
 
     def place(self, rule: str) -> int:
         """Where a condition stands."""
@@ -220,10 +221,11 @@ class SetAnswer(Edit):
     def _apply(self, draft: Draft) -> Draft:
         own = draft.of_column(self.column)
         codes, worth, chosen = self._answers(draft, own)
-        wanted = np.where(chosen, self.points, worth - worth.min())
+        wanted = np.where(chosen, self.points, worth - _least(draft, worth))
         points = np.array([draft.points[k] for k in own], dtype=np.int64)
-        # Only differences between answers matter: one constant may be added to all of them.
-        for constant in np.unique(np.append(wanted - worth, 0)).tolist():
+        # Where questions count from their least answer, one constant may be added to all.
+        constants = np.unique(np.append(wanted - worth, 0)) if draft.from_zero else np.array([0])
+        for constant in constants.tolist():
             change = wanted - worth - constant
             step = np.rint(np.linalg.lstsq(codes, change, rcond=None)[0]).astype(np.int64)
             if (codes @ step == change).all():
@@ -267,7 +269,7 @@ class SetAnswer(Edit):
 
     def _words(self, before: Draft, after: Draft) -> str:
         _, worth, chosen = self._answers(before, before.of_column(self.column))
-        old = int(worth[chosen][0] - worth.min())
+        old = int(worth[chosen][0] - _least(before, worth))
         return (
             f"{self.column}, {self._answer(before)}: {integer_text(old)} → {_points(self.points)}"
         )
@@ -283,6 +285,11 @@ class SetAnswer(Edit):
         grid = Thresholds.of([0.5])
         (question,) = Scorecard(rules, ((0, 0.5),), grid, readings=readings).questions
         return question.given(self.value)
+
+
+def _least(draft: Draft, worth: Any) -> int:
+    """What printed points of answers are counted from."""
+    return int(worth.min()) if draft.from_zero else 0
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,15 @@ from numpy.typing import ArrayLike
 from netbenefit.cards import Scorecard
 from netbenefit.common import InputError, Table, fingerprint_of, open_journal
 from netbenefit.estimators import RiskScoreClassifier, choose_solver, count_threads
-from netbenefit.problem import NEGLIGIBLE, IntegerProblem, Progress, SolverResult, is_settled
+from netbenefit.problem import (
+    NEGLIGIBLE,
+    IntegerProblem,
+    MaxFPR,
+    MinTPR,
+    Progress,
+    SolverResult,
+    is_settled,
+)
 from netbenefit.solvers import NearOptimal, allowed_start, enumerate_near_optimal
 from netbenefit.studio.bench import Bench, Valued
 from netbenefit.studio.draft import Draft, Edit, Solved, Who, renamed
@@ -279,6 +287,7 @@ class Session:
             if draft == self.draft and not isinstance(edit, Solved):
                 raise InputError(f"nothing changes: {what}.")
             if draft.limits != self.draft.limits:
+                _check_limits(draft)
                 self.bench.limited(draft)  # limits that clash are refused
             step = self._step(len(self._steps), _now(), edit.by, edit, what, draft)
             found = [str(step.value), step.training, step.held_out]
@@ -497,6 +506,16 @@ class Session:
         )
         self._seen += [(replace(draft, points=one.points), one.objective) for one in found.cards]
         return found
+
+
+def _check_limits(draft: Draft) -> None:
+    """Refuse limits that move cut-offs: a draft's figures are those of the best ones."""
+    rates = [str(one) for one in draft.limits if isinstance(one, MinTPR | MaxFPR)]
+    if rates:
+        raise InputError(
+            f"“{rates[0]}” limits the cut-offs of a card, which has to be set where the model is "
+            "fitted: constraints=[…], or --constraints FILE."
+        )
 
 
 def _settles(bound: Fraction, valued: Valued) -> bool:
