@@ -19,7 +19,15 @@ from netbenefit.cards import Scorecard
 from netbenefit.common import InputError
 from netbenefit.estimators import RiskScoreClassifier
 from netbenefit.problem import Bounds, MaxQuestions
-from netbenefit.studio import Server, Session, SetAnswer, SetPoints, Solved, TakeOver
+from netbenefit.studio import (
+    Server,
+    Session,
+    SetAnswer,
+    SetPoints,
+    Solved,
+    TakeOver,
+    open_studio,
+)
 from netbenefit.studio.server import Studio, make_app, news_of
 from tests.studio.conftest import Table
 
@@ -428,3 +436,24 @@ def test_a_real_server_listens_here_only_and_ends(session: Session) -> None:
         stream.close()
     with pytest.raises(OSError, match="refused"):
         http.client.HTTPConnection("127.0.0.1", place.port, timeout=5).request("GET", "/")
+
+
+def test_a_notebook_opens_a_studio_and_goes_on(
+    model: RiskScoreClassifier, table: Table, tmp_path: Any, monkeypatch: Any
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("netbenefit.studio.server.webbrowser.open", opened.append)
+    path = tmp_path / "session.jsonl"
+    for edits in range(2):  # the journal is free again when the first is closed
+        server = open_studio(model, table.X, table.y, journal=path)
+        try:
+            assert opened[-1] == server.url
+            assert f'href="{server.url}"' in server._repr_html_()
+            place = urlsplit(server.url)
+            line = http.client.HTTPConnection("127.0.0.1", place.port or 0, timeout=60)
+            line.request("GET", f"{place.path}api/state")
+            assert len(json.loads(line.getresponse().read())["history"]) == 1 + edits
+            line.close()
+            server.session.edit(SetPoints("falls", 2 + edits))
+        finally:
+            server.close()

@@ -19,6 +19,7 @@ from .saving import (
 from .server import (
     Server as Server,
     check_installed as check_installed,
+    open_studio as open_studio,
 )
 from .session import (
     Search as Search,

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import secrets
 import socket
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import webbrowser
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
+
+from numpy.typing import ArrayLike
 
 from netbenefit.cards import strip_control
 from netbenefit.common import (
@@ -28,6 +32,7 @@ from netbenefit.common import (
     read_integer,
     read_number,
 )
+from netbenefit.estimators import RiskScoreClassifier
 from netbenefit.export import to_calculator
 from netbenefit.problem import NoCardFound
 from netbenefit.studio.draft import Edit
@@ -377,16 +382,17 @@ async def body_of(request: Request) -> Any:
 
 
 class Server:
-    """A studio that is served on this machine; a context manager that ends with it.
+    """A studio that is served on this machine; a context manager that closes it.
 
     Attributes
     ----------
     url : str
         Where its page is, token included.
+    session : Session
     """
 
     def __init__(self, session: Session, port: int = 0) -> None:
-        token = secrets.token_urlsafe(32)
+        token, self.session = secrets.token_urlsafe(32), session
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -422,11 +428,51 @@ class Server:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the server, and give the session's journal free."""
         self._studio.closed = self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+        self.session.close()
+
+    def _repr_html_(self) -> str:
+        return f'<a href="{self.url}" target="_blank" rel="noopener">Open the studio</a>'
 
     def wait(self) -> None:
         """Serve until the process is interrupted."""
         while self._thread.is_alive():
             self._thread.join(0.2)
+
+
+def open_studio(
+    model: RiskScoreClassifier,
+    X: Any,
+    y: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    held_out: Sequence[Any] | None = None,
+    journal: str | os.PathLike[str] | None = None,
+    browser: bool = True,
+) -> Server:
+    """Open the page of a fitted model, and go on: for notebooks and prompts.
+
+    Parameters
+    ----------
+    model, X, y, sample_weight, held_out, journal
+        As for a :class:`Session`.
+    browser : bool, default=True
+        Whether to open a browser, too.
+
+    Returns
+    -------
+    Server
+        Its ``url`` is the page, its ``session`` has the card; ``close()`` ends it.
+    """
+    server = Server(
+        Session(model, X, y, sample_weight, held_out=held_out, journal=journal)
+    ).__enter__()
+    if browser:
+        webbrowser.open(server.url)
+    return server
