@@ -312,7 +312,10 @@ def test_errors_of_options_are_in_plain_words(
         ([*FIT, "--thresholds", "5,10"], "threshold 5.0 (number 1) is not a risk"),
         ([*FIT, "--thresholds", "0.5,0.1"], "thresholds must increase"),
         ([*FIT, "--sign", "fever"], "write NAME=+ or NAME=-"),
-        ([*FIT, "--sign", "fewer=+"], "--sign names column 'fewer', which is not in the table"),
+        (
+            [*FIT, "--sign", "fewer=+"],
+            "--sign names column 'fewer', which is not among the columns",
+        ),
         ([*FIT, "--penalty", "much"], "--penalty must be auto, paper or a number, not 'much'"),
         ([*FIT, "--penalty", "-1"], "penalty must not be negative"),
         ([*FIT, "--max-points", "0"], "--max-points must be a whole number of at least 1"),
