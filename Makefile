@@ -31,15 +31,14 @@ help: ## List the targets
 demo: $(BASE) ## Learn a scorecard on data that scikit-learn ships, and print it
 	$(BIN)/netbenefit demo
 
-test: $(DEV) ## Lint, types, tests, examples of docstrings, README and docs: 10 minutes on two cores
-	@echo "This takes about ten minutes on two idle cores.  Slow tests: make test-full"
+test: $(DEV) ## Lint, types, tests, examples of docstrings, README and docs: 13 minutes on two cores
+	@echo "This takes about 13 minutes on two idle cores.  Slow tests: make test-full"
 	@$(MAKE) --no-print-directory lint types
 	$(PYTEST) tests src reproduction README.md docs
 	@if [ -d "$(DATA)" ]; then $(BIN)/netbenefit reproduce --budget quick --out "$$(mktemp -d)/quick"; \
 		else echo "no data in $(DATA): the experiments were not tried"; fi
 
-test-full: $(DEV) ## What make test leaves out: slow tests, and many more random cases: 45 minutes
-	@echo "This takes about 45 minutes on two idle cores."
+test-full: $(DEV) ## What make test leaves out: slow tests, and many more random cases
 	NETBENEFIT_FULL=1 $(PYTEST) --ignore $(ALONE) tests
 	NETBENEFIT_FULL=1 $(BIN)/python -m pytest $(ALONE)
 
