@@ -41,8 +41,8 @@ _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(
 SLICE = 0.02
 #: The schedule that makes ``anneal`` a plain descent: no heat, and it ends at a local optimum.
 DESCEND = np.zeros(3)
-#: More steps than any descent takes.
-ENDLESS = 1 << 40
+#: More steps than a descent in a few columns takes; with limits on rates, one may go in circles.
+MOST_STEPS = 10_000
 
 
 # What the fields of Chain.size mean: rules, and the most of them; questions, and the most of them.
@@ -593,7 +593,7 @@ class SearchState:
         whole, self.chain = self.chain, self.chain._replace(free=columns)
         try:
             self.start(points, False)
-            return self.anneal(DESCEND, 0, ENDLESS)
+            return self.anneal(DESCEND, 0, MOST_STEPS)
         finally:
             self.chain = whole
 
